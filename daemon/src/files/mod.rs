@@ -1,0 +1,5 @@
+//! Files as tools see them: opened without following surprises, remembered as they were. It decides no permission.
+
+pub mod freshness;
+
+pub use freshness::{ReadCache, SeenFile};

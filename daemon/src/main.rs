@@ -1,0 +1,3 @@
+//! The binary `agentd`: arguments, tracing, exit code. It never decides anything.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Models: who can be asked, and how. Nothing here knows a session.
+
+pub mod provider;

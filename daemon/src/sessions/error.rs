@@ -1,0 +1,48 @@
+//! Why a session refused; each variant becomes one status code with one stable reason in `rpc`.
+
+use agentd_core::query::StoreFailure;
+use agentd_types::permission::PermissionResolved;
+use agentd_types::session::SessionState;
+use agentd_types::{SessionId, SubmissionId, Timestamp};
+
+/// Nothing was changed when one of these is returned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    #[error("no session `{what}`{}", near_names(.near))]
+    NotFound { what: String, near: Vec<String> },
+    #[error("`{what}` fits several sessions: {}", .matches.join(", "))]
+    Ambiguous { what: String, matches: Vec<String> },
+    #[error("a session named `{name}` exists already ({id}); choose another name, or go on with it")]
+    NameTaken { name: String, id: SessionId },
+    #[error("idempotency key `{key}` was used with other content")]
+    KeyReused { key: String },
+    #[error("no open permission request `{id}` in this session")]
+    NoSuchRequest { id: String },
+    #[error("already answered: {}, by {}", .resolved.decision.word(), .resolved.by)]
+    AlreadyAnswered { resolved: Box<PermissionResolved>, at: Timestamp },
+    #[error("no submission {id} in this session")]
+    NoSuchSubmission { id: SubmissionId },
+    #[error("the queue is full: {bound}")]
+    QueueFull { bound: String },
+    #[error("the content is too large: {size} bytes, at most {bound}")]
+    TooLarge { size: u64, bound: u64 },
+    #[error("too many subscriptions to this session: at most {bound}")]
+    TooManySubscribers { bound: u32 },
+    #[error("{field}: {why}")]
+    Invalid { field: &'static str, why: String },
+    #[error("the session is {}: {why}", .state.name())]
+    Precondition { state: SessionState, why: String },
+    #[error("the daemon is shutting down; start it again and repeat the call")]
+    Draining,
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+    #[error("the session ended unexpectedly; its log says why")]
+    Gone,
+}
+
+fn near_names(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        names => format!("; did you mean {}?", names.join(", ")),
+    }
+}

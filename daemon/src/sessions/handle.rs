@@ -1,0 +1,113 @@
+//! A session's handle: a cheap clone that sends messages to the actor. It holds no state of the session.
+
+use agentd_types::live::{ClientInfo, Snapshot};
+use agentd_types::permission::PermissionResolved;
+use agentd_types::queue::QueuedCommand;
+use agentd_types::session::SessionInfo;
+use agentd_types::system::SessionChanges;
+use agentd_types::{Origin, Seq, SessionId, SubmissionId};
+use tokio::sync::{mpsc, oneshot};
+
+use super::error::SessionError;
+use super::feed::Subscription;
+use super::request::{Interrupted, Page, PermissionRow, ReadFrom, Respond, Submit, SubmitReceipt};
+
+/// The answer to one call.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
+
+/// What reaches a session from clients.
+pub(crate) enum Call {
+    Submit { submit: Submit, reply: Reply<SubmitReceipt> },
+    Queue { reply: Reply<Vec<QueuedCommand>> },
+    Interrupt { submission: Option<SubmissionId>, by: Origin, reply: Reply<Interrupted> },
+    Respond { respond: Respond, reply: Reply<PermissionResolved> },
+    Permissions { all: bool, reply: Reply<Vec<PermissionRow>> },
+    Info { reply: Reply<SessionInfo> },
+    Snapshot { reply: Reply<Snapshot> },
+    Update { changes: SessionChanges, by: Origin, reply: Reply<SessionInfo> },
+    Delete { by: Origin, reply: Reply<()> },
+    Subscribe { from: Option<Seq>, partials: bool, client: ClientInfo, reply: Reply<Subscription> },
+    Read { from: ReadFrom, limit: u32, reply: Reply<Page> },
+}
+
+/// One session, loaded.
+#[derive(Clone)]
+pub struct SessionHandle {
+    id: SessionId,
+    calls: mpsc::Sender<Call>,
+}
+
+impl SessionHandle {
+    pub(crate) fn new(id: SessionId, calls: mpsc::Sender<Call>) -> Self {
+        Self { id, calls }
+    }
+
+    #[must_use]
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Whether the actor behind it has ended.
+    #[must_use]
+    pub(crate) fn is_gone(&self) -> bool {
+        self.calls.is_closed()
+    }
+
+    async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, SessionError> {
+        let (reply, answer) = oneshot::channel();
+        self.calls.send(call(reply)).await.map_err(|_| SessionError::Gone)?;
+        answer.await.map_err(|_| SessionError::Gone)?
+    }
+
+    /// Enqueues; returns after the command is durable.
+    pub async fn submit(&self, submit: Submit) -> Result<SubmitReceipt, SessionError> {
+        self.ask(|reply| Call::Submit { submit, reply }).await
+    }
+
+    /// Queued commands in order of delivery.
+    pub async fn queue(&self) -> Result<Vec<QueuedCommand>, SessionError> {
+        self.ask(|reply| Call::Queue { reply }).await
+    }
+
+    /// A user cancel of `submission`, or of the one that runs. Returns when it has ended.
+    pub async fn interrupt(&self, submission: Option<SubmissionId>, by: Origin) -> Result<Interrupted, SessionError> {
+        self.ask(|reply| Call::Interrupt { submission, by, reply }).await
+    }
+
+    /// Answers a permission request; the first answer wins.
+    pub async fn respond(&self, respond: Respond) -> Result<PermissionResolved, SessionError> {
+        self.ask(|reply| Call::Respond { respond, reply }).await
+    }
+
+    /// Open permission requests, or all of this session's.
+    pub async fn permissions(&self, all: bool) -> Result<Vec<PermissionRow>, SessionError> {
+        self.ask(|reply| Call::Permissions { all, reply }).await
+    }
+
+    pub async fn info(&self) -> Result<SessionInfo, SessionError> {
+        self.ask(|reply| Call::Info { reply }).await
+    }
+
+    pub async fn snapshot(&self) -> Result<Snapshot, SessionError> {
+        self.ask(|reply| Call::Snapshot { reply }).await
+    }
+
+    pub async fn update(&self, changes: SessionChanges, by: Origin) -> Result<SessionInfo, SessionError> {
+        self.ask(|reply| Call::Update { changes, by, reply }).await
+    }
+
+    /// Ends what runs, then deletes.
+    pub async fn delete(&self, by: Origin) -> Result<(), SessionError> {
+        self.ask(|reply| Call::Delete { by, reply }).await
+    }
+
+    /// Attaches: a snapshot, history after `from`, then what is new. See `feed::Subscription`.
+    pub async fn subscribe(&self, from: Option<Seq>, partials: bool, client: ClientInfo) -> Result<Subscription, SessionError> {
+        self.ask(|reply| Call::Subscribe { from, partials, client, reply }).await
+    }
+
+    /// A page of at most `limit` events.
+    pub async fn read(&self, from: ReadFrom, limit: u32) -> Result<Page, SessionError> {
+        self.ask(|reply| Call::Read { from, limit, reply }).await
+    }
+}

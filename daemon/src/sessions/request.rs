@@ -1,0 +1,94 @@
+//! What clients ask of sessions, after the wire and before the actor.
+
+use agentd_types::permission::{Decision, PermissionRequest, PermissionResolved};
+use agentd_types::queue::{Batching, CommandMode, Priority, RunOptions};
+use agentd_types::session::SessionMeta;
+use agentd_types::{Block, CommandId, Origin, RequestId, Seq, SubmissionId, Timestamp};
+use bytes::Bytes;
+
+/// A new session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateSession {
+    /// `model` empty = the daemon's default; `permission_mode` as asked.
+    pub meta: SessionMeta,
+    /// The same key gives the same session, for 7 days.
+    pub idempotency_key: Option<String>,
+    pub by: Origin,
+}
+
+/// A command for the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submit {
+    pub content: Vec<Block>,
+    pub priority: Priority,
+    pub mode: CommandMode,
+    pub origin: Origin,
+    pub idempotency_key: Option<String>,
+    pub batching: Batching,
+    pub options: RunOptions,
+}
+
+/// Given after the command is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubmitReceipt {
+    pub command: CommandId,
+    pub seq: Seq,
+}
+
+/// What an interrupt did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interrupted {
+    /// The submission has ended; its result is at `seq`.
+    Ended {
+        submission: SubmissionId,
+        seq: Seq,
+    },
+    AlreadyEnded {
+        submission: SubmissionId,
+    },
+    NothingRunning,
+}
+
+/// An answer to a permission request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Respond {
+    pub request: RequestId,
+    pub decision: Decision,
+    pub by: Origin,
+}
+
+/// A request as `agent permissions` lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionRow {
+    pub request: PermissionRequest,
+    /// Absent = open.
+    pub resolved: Option<(PermissionResolved, Timestamp)>,
+}
+
+/// Where in the history to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadFrom {
+    /// Events with seq > this, ascending.
+    After(Seq),
+    /// Events with seq < this, the newest of them; returned ascending. `None` = from the end.
+    Before(Option<Seq>),
+}
+
+/// A page of history: encoded events, ascending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub events: Vec<(Seq, Bytes)>,
+    /// The last acknowledged seq of the session.
+    pub last_seq: Seq,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListFilter {
+    /// Only this folder.
+    pub cwd: Option<agentd_types::AbsPath>,
+    /// Archived ones too.
+    pub all: bool,
+    /// In name or last text, case-insensitive.
+    pub text: Option<String>,
+}

@@ -1,0 +1,3 @@
+//! The tools a model may call, and what runs them. They never know who drives them: clients, hooks and rules are wrapped around.
+
+pub mod tool;

@@ -1,0 +1,110 @@
+//! What a tool is: the trait, what it is handed, what it gives back. No tool is named here.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use agentd_core::permission::Subject;
+use agentd_core::query::{ModelFailure, StoreFailure};
+use agentd_core::tools::{CallTraits, Effects, ToolSpec};
+use agentd_types::content::ResultPart;
+use agentd_types::system::ToolStarted;
+use agentd_types::{AbsPath, Block, Json, ToolUseId};
+use tokio_util::sync::CancellationToken;
+
+use crate::files::ReadCache;
+
+/// A boxed future: tools live in a registry.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A tool. The chain for every call: find, read the input by the schema, `check`, permission, `call`.
+pub trait Tool: Send + Sync + 'static {
+    /// What the model is told.
+    fn spec(&self) -> &ToolSpec;
+
+    /// What this call would be; an input that cannot be read is the least trusted kind.
+    fn traits(&self, input: &Json) -> CallTraits;
+
+    /// Validates the input against schema and world, and says what permission is asked about. Changes nothing.
+    fn check<'a>(&'a self, input: &'a Json, context: &'a ToolContext) -> Boxed<'a, Result<Subject, ToolFailure>>;
+
+    /// Does it. Dropping the future must be safe; cancellation comes by the token.
+    fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>>;
+}
+
+/// The shared bus: what every call of a conversation sees. A value; changes come back as [`ContextChange`]s.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    pub cwd: AbsPath,
+    /// Folders that count as allowed: the session's own first.
+    pub allowed: Arc<[AbsPath]>,
+    /// The session's environment.
+    pub environment: Arc<[(String, String)]>,
+    /// Where large outputs of this session go.
+    pub outputs: AbsPath,
+    /// What was read, when, in which state.
+    pub read_cache: ReadCache,
+}
+
+/// One call's surroundings.
+pub struct CallContext<'a> {
+    pub id: &'a ToolUseId,
+    pub context: &'a ToolContext,
+    /// Tells clients what goes on; ephemeral.
+    pub progress: &'a (dyn Fn(String) + Send + Sync),
+    pub cancel: CancellationToken,
+}
+
+/// A call's result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    pub content: Vec<ResultPart>,
+    pub changes: Vec<ContextChange>,
+}
+
+impl ToolOutput {
+    /// A plain text result that changes nothing of the context.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> ToolOutput {
+        ToolOutput { content: vec![ResultPart::Text { text: text.into() }], changes: Vec::new() }
+    }
+}
+
+/// What a call changed of the shared bus; applied in the order calls came.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ContextChange {
+    Cwd(AbsPath),
+    /// A file was read or written: its state now.
+    Seen(crate::files::SeenFile),
+}
+
+/// A failed call, by who must act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolFailure {
+    /// The model can: an `is_error` result; changes are still applied.
+    TellModel(String),
+    /// Nobody here can.
+    EndSubmission(ModelFailure),
+}
+
+/// A call the model asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    pub id: ToolUseId,
+    pub name: String,
+    pub input: Json,
+}
+
+/// Where the executor tells what happens; implemented by the engine over its ledger.
+pub trait CallLog: Send + Sync {
+    /// A call is about to run. Returns when that is as durable as its effects need.
+    fn started<'a>(&'a self, started: ToolStarted, effects: Effects) -> Boxed<'a, Result<(), StoreFailure>>;
+
+    /// A call has its result (a `tool_result` block). Returns when it is written.
+    fn finished<'a>(&'a self, result: Block) -> Boxed<'a, Result<(), StoreFailure>>;
+
+    /// A line of progress; may be dropped.
+    fn progress(&self, id: &ToolUseId, text: String);
+
+    /// A call was denied, for the submission's result.
+    fn denied(&self, call: &Call);
+}

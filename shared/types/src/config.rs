@@ -1,0 +1,55 @@
+//! The settings' shape and defaults; it never reads a file or the environment.
+
+use serde::{Deserialize, Serialize};
+
+use crate::permission::PermissionMode;
+use crate::rule::Rule;
+
+/// `settings.json`. Unknown keys are kept apart by the reader, which warns of them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// Default model of new sessions.
+    pub model: Option<String>,
+    pub permissions: Permissions,
+    pub provider: ProviderSettings,
+    /// Environment of tools, on top of the session's.
+    pub env: std::collections::BTreeMap<String, String>,
+    /// Rounds of one submission.
+    pub max_turns: Option<u32>,
+    pub max_budget_usd: Option<f64>,
+}
+
+/// The permission part.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Permissions {
+    pub allow: Vec<Rule>,
+    pub deny: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    pub default_mode: Option<PermissionMode>,
+    /// Folders that count as allowed beside the session's own.
+    pub additional_directories: Vec<String>,
+}
+
+/// Where the model is asked. Keys here are read and never written anywhere.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProviderSettings {
+    pub anthropic_base_url: Option<String>,
+    #[serde(skip_serializing)]
+    pub anthropic_api_key: Option<String>,
+    #[serde(skip_serializing)]
+    pub anthropic_auth_token: Option<String>,
+}
+
+impl std::fmt::Debug for ProviderSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = |key: &Option<String>| key.as_ref().map(|_| "set");
+        f.debug_struct("ProviderSettings")
+            .field("anthropic_base_url", &self.anthropic_base_url)
+            .field("anthropic_api_key", &shown(&self.anthropic_api_key))
+            .field("anthropic_auth_token", &shown(&self.anthropic_auth_token))
+            .finish()
+    }
+}

@@ -1,0 +1,167 @@
+//! What the daemon itself says on a session's stream; never anything a person or a model said.
+
+use serde::{Deserialize, Serialize};
+
+use crate::permission::PermissionMode;
+use crate::session::{Limits, NotesMode, SessionMeta};
+use crate::{Json, Origin, SubmissionId, ToolUseId};
+
+/// A `system` event's body, by subtype.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "subtype", rename_all = "snake_case")]
+pub enum System {
+    /// The session's first event.
+    Created {
+        meta: SessionMeta,
+        idempotency_key: Option<String>,
+    },
+    /// What changed of the session's settings.
+    SessionUpdated {
+        changes: SessionChanges,
+    },
+    /// A submission starts: what the model is offered.
+    Init(Init),
+    /// Where the query loop stands; written at every iteration.
+    LoopState(LoopRecord),
+    /// A call with side effects is about to run.
+    ToolStarted(ToolStarted),
+    /// A request failed and will be repeated.
+    ApiRetry(ApiRetry),
+    /// The submission waits for answers that nobody here gives; resumable.
+    Parked {
+        open: Vec<ToolUseId>,
+    },
+    /// An interrupt ended the submission.
+    Interrupted {
+        reason: InterruptReason,
+        by: Option<Origin>,
+    },
+    /// The daemon came back and found the submission cut.
+    Recovered {
+        submission: SubmissionId,
+        outcome: RecoveryOutcome,
+    },
+    /// The session could not go on.
+    Failed {
+        reason: String,
+    },
+    Notice {
+        text: String,
+    },
+    /// The session's last event.
+    Deleted,
+}
+
+impl System {
+    /// The subtype's name on the wire and in JSON.
+    #[must_use]
+    pub const fn subtype(&self) -> &'static str {
+        match self {
+            System::Created { .. } => "created",
+            System::SessionUpdated { .. } => "session_updated",
+            System::Init(_) => "init",
+            System::LoopState(_) => "loop_state",
+            System::ToolStarted(_) => "tool_started",
+            System::ApiRetry(_) => "api_retry",
+            System::Parked { .. } => "parked",
+            System::Interrupted { .. } => "interrupted",
+            System::Recovered { .. } => "recovered",
+            System::Failed { .. } => "failed",
+            System::Notice { .. } => "notice",
+            System::Deleted => "deleted",
+        }
+    }
+}
+
+/// Absent fields did not change.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionChanges {
+    pub name: Option<String>,
+    pub model: Option<String>,
+    pub permission_mode: Option<PermissionMode>,
+    pub limits: Option<Limits>,
+    pub notes: Option<NotesMode>,
+    pub cwd: Option<crate::AbsPath>,
+}
+
+/// What a submission starts with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Init {
+    pub model: String,
+    pub tools: Vec<String>,
+    pub cwd: crate::AbsPath,
+    pub permission_mode: PermissionMode,
+    /// Where the key came from (`ANTHROPIC_API_KEY`, `settings`, `rehearsal`, …), never the key.
+    pub api_key_source: String,
+    pub version: String,
+}
+
+/// The loop's state as written to the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopRecord {
+    pub round: u32,
+    /// Why the last iteration continued, in the engine's words.
+    pub transition: Option<String>,
+    /// `core::query::LoopState` as JSON.
+    pub state: Json,
+}
+
+/// Written before a call with side effects runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolStarted {
+    pub tool_use: ToolUseId,
+    pub name: String,
+    /// What really runs, where it differs from the model's input.
+    pub effective_input: Option<Json>,
+    /// Who changed it.
+    pub changed_by: Option<Origin>,
+}
+
+/// One announced repeat of a model request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiRetry {
+    /// From 1.
+    pub attempt: u32,
+    pub max_retries: u32,
+    pub delay_ms: u64,
+    pub status: Option<u16>,
+    /// The error's class (`overloaded_error`, `rate_limit_error`, `stream_cut`, …).
+    pub error: String,
+}
+
+/// Why a submission was ended from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum InterruptReason {
+    /// A person said stop.
+    #[serde(rename = "user-cancel")]
+    UserCancel,
+    /// A `now` command, or typing while only `cancel` tools ran.
+    #[serde(rename = "interrupt")]
+    Interrupt,
+    /// The daemon is going down.
+    #[serde(rename = "drain")]
+    Drain,
+}
+
+impl InterruptReason {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            InterruptReason::UserCancel => "user-cancel",
+            InterruptReason::Interrupt => "interrupt",
+            InterruptReason::Drain => "drain",
+        }
+    }
+}
+
+/// What became of a submission that was cut by a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecoveryOutcome {
+    /// It goes on where it was.
+    Continued,
+    /// A call's outcome is unknown: it stops here, the next prompt goes on.
+    Dropped,
+    /// It still waits for open answers.
+    Waiting,
+}
