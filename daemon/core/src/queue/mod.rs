@@ -1,1 +1,6 @@
-//! (room to be filled)
+//! The command queue's rules: order, gates, batches, bounds. It never waits and never runs a command.
+
+pub mod pending;
+pub mod wording;
+
+pub use pending::{Bound, Pending, Slept};

@@ -1,1 +1,19 @@
-//! (room to be filled)
+//! A session as a state machine: an event and the state make effects; the state itself is folded from durable events.
+//! It never performs an effect and never reads a clock.
+
+pub mod event;
+pub mod effect;
+pub mod phase;
+pub mod machine;
+pub mod calls;
+pub mod running;
+pub mod recover;
+pub mod standing;
+pub mod fold;
+
+pub use effect::{AskOutcome, Effect, Outcome, Refusal, Start, StartFrom};
+pub use event::{DrainStage, Durability, Event, Fresh, TaskEnd, Ticket};
+pub use fold::{OpenCall, Projection, Run, Unfoldable};
+pub use machine::Machine;
+pub use phase::{Phase, PhaseName};
+pub use standing::{SeenFact, Standing};

@@ -1,0 +1,93 @@
+//! What a session wants done: data, in the order it is to be done. Nothing here does it.
+
+use std::sync::Arc;
+
+use agentd_types::permission::PermissionResolved;
+use agentd_types::queue::{QueuedCommand, RunOptions};
+use agentd_types::session::{SessionInfo, SessionState};
+use agentd_types::system::InterruptReason;
+use agentd_types::{CommandId, Event, Json, Origin, Seq, SubmissionId, Timestamp};
+
+use super::event::{Durability, Ticket};
+use super::fold::OpenCall;
+use crate::query::StoreFailure;
+use crate::queue::Bound;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// One journal record.
+    Append { events: Vec<Arc<Event>>, durability: Durability },
+    /// These are on disk: show them.
+    Publish { upto: Seq },
+    Start(Start),
+    Cancel { submission: SubmissionId, reason: InterruptReason },
+    /// Answer a client.
+    Answer { ticket: Ticket, outcome: Result<Outcome, Refusal> },
+    /// Answer the submission's append.
+    Receipt { ticket: Ticket, result: Result<Vec<Arc<Event>>, StoreFailure> },
+    /// Answer the submission's question.
+    Settle { ticket: Ticket, outcome: AskOutcome },
+    /// Answer gate A.
+    Leased { ticket: Ticket, commands: Vec<QueuedCommand> },
+    /// The conversation in memory no longer matches the log: read it again.
+    Reload,
+    /// Nothing more will come of this session.
+    Close,
+}
+
+/// A submission to drive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    pub submission: SubmissionId,
+    pub options: RunOptions,
+    pub commands: Vec<CommandId>,
+    pub started_at: Timestamp,
+    pub from: StartFrom,
+}
+
+/// Where it starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StartFrom {
+    /// With a prompt that is on disk.
+    Prompt,
+    /// In the middle: after an answer or a restart.
+    Reopen { calls: Vec<OpenCall>, answered: bool, loop_state: Option<Json> },
+}
+
+/// A client's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Accepted { command: CommandId, seq: Seq },
+    Ended { submission: SubmissionId, seq: Seq },
+    AlreadyEnded { submission: SubmissionId },
+    NothingRunning,
+    Resolved(Box<PermissionResolved>),
+    Info(Box<SessionInfo>),
+    Deleted,
+}
+
+/// Why a client's call changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    QueueFull(Bound),
+    KeyReused { key: String },
+    NoSuchRequest,
+    AlreadyAnswered { resolved: Box<PermissionResolved>, at: Timestamp },
+    NoSuchSubmission { id: SubmissionId },
+    Precondition { state: SessionState, why: String },
+    Draining,
+    Store(StoreFailure),
+}
+
+/// What came of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskOutcome {
+    Resolved(Box<PermissionResolved>),
+    /// It stays open and the submission parks.
+    Open,
+    /// Nobody is asked in this submission.
+    Denied { by: Origin },
+    Withdrawn,
+    StoreFailed(StoreFailure),
+}

@@ -1,0 +1,264 @@
+//! The session's machine: `apply(event) -> effects`, one owner, no locks. It alone numbers events; it never does IO.
+//!
+//! Two states are kept: `head` has everything numbered, and decisions are made on it; `committed` has what is on
+//! disk, and clients see only that. A failed append folds `head` back to `committed` and reuses the numbers.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentd_types::{CommandId, Entry, Event as Numbered, RequestId, Seq, Timestamp};
+
+use super::effect::{AskOutcome, Effect, Outcome, Refusal, Start};
+use super::event::{DrainStage, Durability, Event, Fresh, Ticket};
+use super::fold::Projection;
+use super::phase::{Phase, is_legal};
+use crate::query::StoreFailure;
+
+/// Something that waits until the event with this number has come far enough.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Held {
+    pub seq: Seq,
+    pub need: Durability,
+    pub then: Then,
+}
+
+/// What is done when it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Then {
+    Answer(Ticket, Outcome),
+    Receipt(Ticket, Vec<Arc<Numbered>>),
+    Settle(Ticket, AskOutcome),
+    Start(Box<Start>),
+    Close,
+}
+
+/// The machine; see the module's documentation.
+#[derive(Debug)]
+pub struct Machine {
+    pub(super) head: Projection,
+    committed: Projection,
+    /// Numbered and not yet on disk.
+    pending: VecDeque<Arc<Numbered>>,
+    held: VecDeque<Held>,
+    /// Who waits for which open request.
+    pub(super) asks: Vec<(RequestId, Ticket)>,
+    /// Commands taken by gate A and not yet delivered.
+    pub(super) leased: Vec<CommandId>,
+    pub(super) phase: Phase,
+    pub(super) drain: Option<DrainStage>,
+    /// Who waits for the session's deletion.
+    pub(super) deleting: Vec<Ticket>,
+    written: Seq,
+    /// What this step appends: one record.
+    record: Vec<Arc<Numbered>>,
+    record_durability: Durability,
+    pub(super) effects: Vec<Effect>,
+    pub(super) now: Timestamp,
+}
+
+impl Machine {
+    /// A machine over a session as it is on disk. [`Event::Loaded`] comes next.
+    #[must_use]
+    pub fn new(on_disk: Projection) -> Machine {
+        Machine {
+            committed: on_disk.clone(),
+            written: on_disk.last_seq,
+            now: on_disk.updated_at,
+            head: on_disk,
+            pending: VecDeque::new(),
+            held: VecDeque::new(),
+            asks: Vec::new(),
+            leased: Vec::new(),
+            phase: Phase::Idle,
+            drain: None,
+            deleting: Vec::new(),
+            record: Vec::new(),
+            record_durability: Durability::Written,
+            effects: Vec::new(),
+        }
+    }
+
+    /// What is on disk: all that clients may see.
+    #[must_use]
+    pub fn committed(&self) -> &Projection {
+        &self.committed
+    }
+
+    #[must_use]
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// Whether it can be unloaded: nothing runs, nothing is on its way.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        match self.phase {
+            Phase::Idle | Phase::Parked { .. } | Phase::Closed => self.pending.is_empty() && self.held.is_empty(),
+            Phase::Starting { .. } | Phase::Running { .. } | Phase::Deleting | Phase::Failed => false,
+        }
+    }
+
+    /// Takes one event at `now` and says what is to be done, in order. `fresh` has ids for what this step may begin.
+    pub fn apply(&mut self, event: Event, now: Timestamp, fresh: Fresh) -> Vec<Effect> {
+        // A clock that went back must not make a session's times go back.
+        self.now = self.now.max(now);
+        match event {
+            Event::Submit { ticket, command } => self.submit(ticket, command, fresh),
+            Event::Interrupt { ticket, submission, by } => self.interrupt(ticket, submission, by, fresh),
+            Event::Respond { ticket, request, decision, by } => self.respond(ticket, request, decision, by),
+            Event::Update { ticket, changes, by } => self.update(ticket, changes, by, fresh),
+            Event::Delete { ticket, by } => self.delete(ticket, by, fresh),
+            Event::Handed { from, ticket, entries, durability } => self.handed(from, ticket, entries, durability),
+            Event::Asked { from, ticket, request, on_ask } => self.asked(from, ticket, request, on_ask),
+            Event::Lease { from, ticket, slept } => self.lease(from, ticket, slept),
+            Event::Absorb { from, ticket, attachments, entries } => self.absorb(from, ticket, &attachments, entries),
+            Event::Ended { from, how } => self.ended(from, how),
+            Event::Written { upto } => self.written(upto),
+            Event::Synced { upto } => self.synced(upto),
+            Event::AppendFailed { from, failure } => self.append_failed(from, &failure),
+            Event::Loaded => self.recover(fresh),
+            Event::Drain(stage) => self.drain(stage),
+        }
+        self.upkeep(fresh);
+        self.flush();
+        std::mem::take(&mut self.effects)
+    }
+
+    /// The only way the phase changes.
+    pub(super) fn go(&mut self, to: Phase) {
+        debug_assert!(is_legal(self.phase.name(), to.name()), "illegal change of phase: {:?} -> {:?}", self.phase, to);
+        self.phase = to;
+    }
+
+    /// Numbers `entries` into this step's record and folds them. Returns the numbered events.
+    pub(super) fn append(&mut self, entries: Vec<Entry>, durability: Durability) -> Vec<Arc<Numbered>> {
+        let mut events = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let event = Arc::new(entry.number(self.head.id, self.head.last_seq.next(), self.now));
+            self.head.fold(&event);
+            self.pending.push_back(Arc::clone(&event));
+            self.record.push(Arc::clone(&event));
+            events.push(event);
+        }
+        match durability {
+            Durability::Written => {}
+            Durability::Synced => self.record_durability = Durability::Synced,
+        }
+        events
+    }
+
+    /// Does `then` when everything numbered so far has come as far as `need`.
+    pub(super) fn hold(&mut self, need: Durability, then: Then) {
+        self.held.push_back(Held { seq: self.head.last_seq, need, then });
+        self.release();
+    }
+
+    pub(super) fn answer(&mut self, ticket: Ticket, outcome: Result<Outcome, Refusal>) {
+        self.effects.push(Effect::Answer { ticket, outcome });
+    }
+
+    /// After every event, in this order: deletion, then gate B.
+    fn upkeep(&mut self, fresh: Fresh) {
+        if self.phase == Phase::Idle && !self.deleting.is_empty() {
+            self.append_deleted();
+        }
+        if self.phase == Phase::Idle && self.drain.is_none() {
+            self.gate_b(fresh);
+        }
+    }
+
+    /// This step's events become one journal record.
+    fn flush(&mut self) {
+        if self.record.is_empty() {
+            return;
+        }
+        let events = std::mem::take(&mut self.record);
+        let durability = std::mem::replace(&mut self.record_durability, Durability::Written);
+        self.effects.push(Effect::Append { events, durability });
+    }
+
+    fn written(&mut self, upto: Seq) {
+        self.written = self.written.max(upto);
+        self.release();
+    }
+
+    fn synced(&mut self, upto: Seq) {
+        self.written = self.written.max(upto);
+        while let Some(event) = self.pending.pop_front_if(|event| event.seq <= upto) {
+            self.committed.fold(&event);
+        }
+        self.effects.push(Effect::Publish { upto });
+        self.release();
+    }
+
+    /// The entry and all later ones are dropped; their numbers are used again.
+    fn append_failed(&mut self, from: Seq, failure: &StoreFailure) {
+        self.pending.retain(|event| event.seq < from);
+        let mut head = self.committed.clone();
+        for event in &self.pending {
+            head.fold(event);
+        }
+        self.head = head;
+        self.written = self.written.min(self.head.last_seq);
+        let (lost, kept): (VecDeque<Held>, VecDeque<Held>) = self.held.drain(..).partition(|held| held.seq >= from);
+        self.held = kept;
+        for held in lost {
+            self.refuse(held.then, failure);
+        }
+        self.leased.clear();
+        self.effects.push(Effect::Reload);
+        match &self.phase {
+            // Its next append is answered with the failure, and it ends.
+            Phase::Running { .. } => {}
+            Phase::Idle | Phase::Starting { .. } | Phase::Parked { .. } | Phase::Deleting => self.go(Phase::Failed),
+            Phase::Failed | Phase::Closed => {}
+        }
+    }
+
+    fn refuse(&mut self, then: Then, failure: &StoreFailure) {
+        match then {
+            Then::Answer(ticket, _) => self.answer(ticket, Err(Refusal::Store(failure.clone()))),
+            Then::Receipt(ticket, _) => self.effects.push(Effect::Receipt { ticket, result: Err(failure.clone()) }),
+            Then::Settle(ticket, _) => self.effects.push(Effect::Settle { ticket, outcome: AskOutcome::StoreFailed(failure.clone()) }),
+            Then::Start(_) | Then::Close => {}
+        }
+    }
+
+    /// Does what was held and has come far enough, in order.
+    fn release(&mut self) {
+        let synced = self.committed.last_seq;
+        let written = self.written;
+        let ready = |held: &Held| match held.need {
+            Durability::Written => held.seq <= written,
+            Durability::Synced => held.seq <= synced,
+        };
+        let (done, rest): (VecDeque<Held>, VecDeque<Held>) = self.held.drain(..).partition(ready);
+        self.held = rest;
+        for held in done {
+            match held.then {
+                Then::Answer(ticket, outcome) => self.answer(ticket, Ok(outcome)),
+                Then::Receipt(ticket, events) => self.effects.push(Effect::Receipt { ticket, result: Ok(events) }),
+                Then::Settle(ticket, outcome) => self.effects.push(Effect::Settle { ticket, outcome }),
+                Then::Start(start) => self.start(*start),
+                Then::Close => {
+                    self.go(Phase::Closed);
+                    self.effects.push(Effect::Close);
+                }
+            }
+        }
+    }
+
+    /// What a submission starts with is on disk.
+    fn start(&mut self, start: Start) {
+        let Phase::Starting { submission, end } = self.phase.clone() else { return };
+        let reason = end.as_ref().map(|wish| wish.reason);
+        self.go(Phase::Running { submission, end });
+        self.effects.push(Effect::Start(start));
+        if let Some(reason) = reason {
+            self.effects.push(Effect::Cancel { submission, reason });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
