@@ -1,29 +1,32 @@
-//! Where the engine hands in what shall last, and where it shows what shall not. It never numbers an entry.
+//! What the engine needs of its session: where entries last, where deltas show, what joins between two rounds.
+//! Declared here, implemented in `sessions`. The engine never numbers an entry.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use agentd_core::query::StoreFailure;
+use agentd_core::queue::Slept;
+pub use agentd_core::session::Durability;
 use agentd_types::live::Ephemeral;
-use agentd_types::{Entry, Event};
-
-/// How far an append must have come before its caller goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Durability {
-    /// Handed to the operating system: survives kill -9. Published with the next sync (at most 1 s later).
-    Written,
-    /// On disk: survives power loss.
-    Synced,
-}
+use agentd_types::queue::QueuedCommand;
+use agentd_types::{Entry, Event, MessageId};
 
 /// The numbered events of one append, in order.
-pub type Receipt = Vec<Event>;
+pub type Receipt = Vec<Arc<Event>>;
 
 /// A boxed future.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Takes entries; the session's actor behind it numbers them. All of one call become one journal record.
 pub trait Ledger: Send + Sync {
+    /// Returns when the entries are as durable as asked. Must be awaited: a dropped append may still be taken.
     fn append(&self, entries: Vec<Entry>, durability: Durability) -> Pending<'_, Result<Receipt, StoreFailure>>;
+
+    /// Gate A: the commands that will join the next round.
+    fn lease(&self, slept: Slept) -> Pending<'_, Vec<QueuedCommand>>;
+
+    /// Takes the leased commands as attachments, with `entries`, in one durable record. One id a leased command.
+    fn absorb(&self, attachments: Vec<MessageId>, entries: Vec<Entry>) -> Pending<'_, Result<Receipt, StoreFailure>>;
 }
 
 /// Shows deltas and progress to whoever watches; may drop them, never waits.

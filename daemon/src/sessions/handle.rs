@@ -53,6 +53,12 @@ impl SessionHandle {
         self.calls.is_closed()
     }
 
+    /// Whether nobody else holds one.
+    #[must_use]
+    pub(crate) fn is_only_one(&self) -> bool {
+        self.calls.strong_count() == 1
+    }
+
     async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, SessionError> {
         let (reply, answer) = oneshot::channel();
         self.calls.send(call(reply)).await.map_err(|_| SessionError::Gone)?;

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use agentd_types::SessionId;
 use agentd_types::session::SessionInfo;
+use agentd_types::system::SessionChanges;
+use agentd_types::{Origin, SessionId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::SessionError;
 use super::handle::SessionHandle;
 use super::request::{CreateSession, ListFilter};
 
-type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 
 /// What reaches the registry.
 pub(crate) enum Ask {
@@ -18,6 +19,7 @@ pub(crate) enum Ask {
     List { filter: ListFilter, reply: Reply<Vec<SessionInfo>> },
     Find { what: String, reply: Reply<SessionId> },
     Open { id: SessionId, reply: Reply<SessionHandle> },
+    Update { id: SessionId, changes: SessionChanges, by: Origin, reply: Reply<SessionInfo> },
     Drain { grace: Duration, reply: Reply<()> },
 }
 
@@ -57,6 +59,11 @@ impl Registry {
     /// The session's handle, loading it on first use.
     pub async fn open(&self, id: SessionId) -> Result<SessionHandle, SessionError> {
         self.ask(|reply| Ask::Open { id, reply }).await
+    }
+
+    /// Changes a session's settings; a name must be free.
+    pub async fn update(&self, id: SessionId, changes: SessionChanges, by: Origin) -> Result<SessionInfo, SessionError> {
+        self.ask(|reply| Ask::Update { id, changes, by, reply }).await
     }
 
     /// Starts no submission any more, lets running rounds end within `grace`, then cuts them. Returns when all is on disk.

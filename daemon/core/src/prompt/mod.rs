@@ -1,1 +1,5 @@
-//! (room to be filled)
+//! The system field, from parts. It never reads the environment: what it says of it is handed in.
+
+pub mod system;
+
+pub use system::{Surroundings, system};

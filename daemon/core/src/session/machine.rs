@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use agentd_types::queue::OnAsk;
 use agentd_types::{CommandId, Entry, Event as Numbered, RequestId, Seq, Timestamp};
 
 use super::effect::{AskOutcome, Effect, Outcome, Refusal, Start};
@@ -87,6 +88,12 @@ impl Machine {
     #[must_use]
     pub fn phase(&self) -> &Phase {
         &self.phase
+    }
+
+    /// What the running submission does when a call needs an answer.
+    #[must_use]
+    pub fn on_ask(&self) -> OnAsk {
+        self.head.run.as_ref().map_or(OnAsk::Wait, |run| run.options.on_ask)
     }
 
     /// Whether it can be unloaded: nothing runs, nothing is on its way.
@@ -262,3 +269,5 @@ impl Machine {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod world;

@@ -13,6 +13,9 @@ pub struct Standing {
     /// Files read or written since the last record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<SeenFact>,
+    /// Where tools are now, if that changed since the last record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<AbsPath>,
 }
 
 /// A file's state when it was last read or written here.

@@ -1,0 +1,42 @@
+//! One submission's cancellation: a token and why. It never ends anything by itself.
+
+use std::sync::{Arc, OnceLock};
+
+use agentd_types::system::InterruptReason;
+use tokio_util::sync::CancellationToken;
+
+/// Cheap to clone; the first reason stays.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel {
+    token: CancellationToken,
+    reason: Arc<OnceLock<InterruptReason>>,
+}
+
+impl Cancel {
+    /// Ends what races this. Later reasons change nothing.
+    pub fn cancel(&self, reason: InterruptReason) {
+        // Set before the token fires, so that whoever wakes finds it.
+        let _ = self.reason.set(reason);
+        self.token.cancel();
+    }
+
+    #[must_use]
+    pub fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    /// Why, once cancelled.
+    #[must_use]
+    pub fn reason(&self) -> Option<InterruptReason> {
+        self.reason.get().copied()
+    }
+
+    /// `future`, or `None` if cancelled first. A cancelled submission starts nothing.
+    pub async fn race<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.token.cancelled() => None,
+            done = future => Some(done),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A conversation in memory: what was said, what was read, where it stands. Folded from the session's events alone;
+//! it never appends one itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentd_core::context::Said;
+use agentd_core::session::{SeenFact, Standing};
+use agentd_types::content::Role;
+use agentd_types::event::{AssistantMessage, UserMessage};
+use agentd_types::system::System;
+use agentd_types::{AbsPath, Block, Body, Event, Json, MessageId, Money, ToolUseId, Usage};
+
+use crate::files::{ReadCache, SeenFile};
+use crate::tools::tool::Call;
+
+/// The engine's memory of one session.
+#[derive(Debug, Clone, Default)]
+pub struct Conversation {
+    said: Vec<Said>,
+    ids: Vec<MessageId>,
+    /// The calls of the newest assistant message, in its order.
+    calls: Vec<Call>,
+    pub read_cache: ReadCache,
+    /// Where tools are, if it is no longer the session's own folder.
+    pub cwd: Option<AbsPath>,
+    /// Answers of the main conversation.
+    pub replies: u32,
+    /// What the whole session cost, as of its last result.
+    pub cost: Money,
+    /// What the newest answer used: the best gauge of the context's size.
+    pub last_usage: Usage,
+    /// Bytes said since that answer.
+    pub bytes_since: u64,
+    /// Per model, of the submission that runs.
+    pub models: BTreeMap<String, (Usage, Money)>,
+}
+
+impl Conversation {
+    #[must_use]
+    pub fn said(&self) -> &[Said] {
+        &self.said
+    }
+
+    /// The calls of `ids`, in that order, as the model made them.
+    #[must_use]
+    pub fn calls(&self, ids: &[ToolUseId]) -> Vec<Call> {
+        ids.iter().filter_map(|id| self.calls.iter().find(|call| call.id == *id)).cloned().collect()
+    }
+
+    /// Folds one durable event.
+    pub fn fold(&mut self, event: &Event) {
+        if event.agent.is_some() {
+            return;
+        }
+        match &event.body {
+            Body::User(user) => self.fold_user(user),
+            Body::Attachment(attachment) => self.say(attachment.message, Role::User, &attachment.content, None),
+            Body::Assistant(assistant) => self.fold_assistant(assistant),
+            Body::Tombstone { message, .. } => self.forget(*message),
+            Body::System(System::LoopState(record)) => {
+                if let Some(standing) = Standing::read(&record.state) {
+                    standing.seen.into_iter().for_each(|fact| self.read_cache.put(seen_file(fact)));
+                    self.cwd = standing.cwd.or(self.cwd.take());
+                }
+            }
+            Body::Result(result) => self.cost = result.session_cost,
+            Body::System(_) | Body::PermissionRequest(_) | Body::PermissionResolved(_) | Body::Queue(_) => {}
+        }
+    }
+
+    fn fold_user(&mut self, user: &UserMessage) {
+        self.say(user.message, Role::User, &user.content, None);
+    }
+
+    fn fold_assistant(&mut self, assistant: &AssistantMessage) {
+        self.calls = assistant.content.iter().filter_map(as_call).collect();
+        self.replies += 1;
+        self.last_usage = assistant.usage;
+        self.bytes_since = 0;
+        self.say(assistant.message, Role::Assistant, &assistant.content, Some(Arc::from(assistant.model.as_str())));
+    }
+
+    fn say(&mut self, id: MessageId, role: Role, content: &[Block], model: Option<Arc<str>>) {
+        self.bytes_since += content.iter().map(size_of).sum::<u64>();
+        self.ids.push(id);
+        self.said.push(Said { role, content: content.iter().cloned().map(Arc::new).collect(), model });
+    }
+
+    fn forget(&mut self, message: MessageId) {
+        while let Some(at) = self.ids.iter().rposition(|id| *id == message) {
+            self.ids.remove(at);
+            let said = self.said.remove(at);
+            if said.role == Role::Assistant {
+                self.calls.clear();
+                self.replies = self.replies.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Tokens the next request will hold: the last real count, and an estimate for what came after it (4 bytes a token).
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.last_usage.total_input() + self.last_usage.output + self.bytes_since / 4
+    }
+}
+
+fn as_call(block: &Block) -> Option<Call> {
+    match block {
+        Block::ToolUse { id, name, input } => Some(Call { id: id.clone(), name: name.clone(), input: input.clone() }),
+        Block::Text { .. }
+        | Block::Thinking { .. }
+        | Block::RedactedThinking { .. }
+        | Block::ToolResult { .. }
+        | Block::Image { .. }
+        | Block::Other { .. } => None,
+    }
+}
+
+fn size_of(block: &Block) -> u64 {
+    use agentd_types::content::ResultPart;
+    let bytes = match block {
+        Block::Text { text } => text.len(),
+        Block::Thinking { thinking, signature } => thinking.len() + signature.len(),
+        Block::RedactedThinking { data } | Block::Image { data, .. } => data.len(),
+        Block::ToolUse { name, input, .. } => name.len() + input.as_str().len(),
+        Block::ToolResult { content, .. } => content
+            .iter()
+            .map(|part| match part {
+                ResultPart::Text { text } => text.len(),
+                ResultPart::Image { data, .. } => data.len(),
+            })
+            .sum(),
+        Block::Other { json } => Json::as_str(json).len(),
+    };
+    bytes as u64
+}
+
+/// As files keep it.
+#[must_use]
+pub fn seen_file(fact: SeenFact) -> SeenFile {
+    SeenFile { path: fact.path, mtime_ns: i128::from(fact.mtime_ns), len: fact.len, crc: fact.crc, range: fact.range }
+}
+
+/// As the log keeps it.
+#[must_use]
+pub fn seen_fact(seen: &SeenFile) -> SeenFact {
+    SeenFact {
+        path: seen.path.clone(),
+        mtime_ns: i64::try_from(seen.mtime_ns).unwrap_or(i64::MAX),
+        len: seen.len,
+        crc: seen.crc,
+        range: seen.range,
+    }
+}

@@ -1,0 +1,227 @@
+//! `QueryEngine`: the one public door. A submission goes in with its conversation; both come out.
+//! It never numbers an event, never sees a client, never decides what the table decides.
+
+use std::sync::Arc;
+
+use agentd_core::query::{Abilities, Limits, LoopState, Resume, Seen, Terminal, ToolBatch};
+use agentd_core::session::{Standing, Start, StartFrom, TaskEnd};
+use agentd_types::outcome::{ModelShare, SubmissionResult};
+use agentd_types::session::SessionMeta;
+use agentd_types::system::{Init, InterruptReason, LoopRecord, System};
+use agentd_types::{Body, Entry, Money, SessionId};
+
+use super::cancel::Cancel;
+use super::conversation::Conversation;
+use super::drive::{Ended, drive};
+use super::hands::{EngineHands, Learnt};
+use super::kit::Kit;
+use super::ledger::{Durability, Feed, Ledger};
+use super::said::{interrupt_marker, meta_message};
+use super::tally::Tally;
+use crate::permissions::asker::Asker;
+
+/// What a submission gets from its session.
+pub struct Surround {
+    pub session: SessionId,
+    pub meta: Arc<SessionMeta>,
+    /// Rules that answers put in force in this session.
+    pub allowed: Vec<String>,
+    pub ledger: Arc<dyn Ledger>,
+    pub feed: Arc<dyn Feed>,
+    pub asker: Arc<dyn Asker>,
+}
+
+/// Drives submissions of one conversation, one at a time.
+pub struct QueryEngine {
+    kit: Arc<Kit>,
+    conversation: Conversation,
+}
+
+impl QueryEngine {
+    #[must_use]
+    pub fn new(kit: Arc<Kit>, conversation: Conversation) -> QueryEngine {
+        QueryEngine { kit, conversation }
+    }
+
+    /// Folds an event that the session appended by itself (a prompt, a synthetic result).
+    pub fn fold(&mut self, event: &agentd_types::Event) {
+        self.conversation.fold(event);
+    }
+
+    /// Drives one submission to its end. Its `result` (or `parked`) is durable when this returns, unless the store failed.
+    pub async fn submit(mut self, start: Start, around: Surround, cancel: Cancel) -> (QueryEngine, TaskEnd) {
+        let kit = Arc::clone(&self.kit);
+        let model = kit.models.effective(&around.meta.model);
+        let limits = limits(&kit, &start, &around.meta, &model);
+        let (state, first) = opening(&start);
+        let mut tally = Tally::new(&start, &model);
+        let provider = match kit.models.resolve(&model).await {
+            Ok(provider) => provider,
+            Err(error) => {
+                tally.refused(&error);
+                let terminal = Terminal::ModelError(error.into_failure());
+                let end = self.finish(&around, &mut tally, &state, &terminal, None).await;
+                return (self, end);
+            }
+        };
+        if let StartFrom::Prompt = start.from
+            && let Err(failure) = around.ledger.append(vec![init(&kit, &start, &around, &model, provider.key_source())], Durability::Written).await
+        {
+            return (self, TaskEnd::Failed(failure));
+        }
+        let mut hands = EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, provider, model, limits, &mut tally);
+        let ended = drive(state, first, &limits, &mut hands).await;
+        if let Err(failure) = hands.keep_withheld().await {
+            drop(hands);
+            return (self, TaskEnd::Failed(failure));
+        }
+        let learnt = hands.into_learnt();
+        let end = match ended {
+            Ended::Stopped(terminal, state) => {
+                self.record(&around, &start, learnt, &state).await;
+                self.finish(&around, &mut tally, &state, &terminal, cancel.reason()).await
+            }
+            Ended::Parked(open, state) => {
+                let record = loop_state(&start, &learnt.standing(state));
+                let parked = Entry::of(start.submission, Body::System(System::Parked { open: open.0 }));
+                match around.ledger.append(vec![record, parked], Durability::Synced).await {
+                    Ok(_) => TaskEnd::Parked,
+                    Err(failure) => TaskEnd::Failed(failure),
+                }
+            }
+            Ended::Failed(failure) => TaskEnd::Failed(failure),
+        };
+        (self, end)
+    }
+
+    /// What the last round learnt, if anything: it must survive an unload.
+    async fn record(&mut self, around: &Surround, start: &Start, learnt: Learnt, state: &LoopState) {
+        if learnt.is_empty() {
+            return;
+        }
+        // A failure shows at the result, which follows at once.
+        let record = loop_state(start, &learnt.standing(state.clone()));
+        if let Ok(receipt) = around.ledger.append(vec![record], Durability::Written).await {
+            receipt.iter().for_each(|event| self.conversation.fold(event));
+        }
+    }
+
+    /// Appends the marker, if a person cancelled, and the result, in one durable record.
+    async fn finish(
+        &mut self,
+        around: &Surround,
+        tally: &mut Tally,
+        state: &LoopState,
+        terminal: &Terminal,
+        cut: Option<InterruptReason>,
+    ) -> TaskEnd {
+        let kit = &self.kit;
+        let submission = tally.submission();
+        let mut entries = Vec::with_capacity(3);
+        let aborted = matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools);
+        if let (true, Some(reason)) = (aborted, cut) {
+            if let InterruptReason::UserCancel = reason {
+                entries.push(Entry::of(submission, meta_message(kit.entropy.as_ref(), interrupt_marker())));
+            }
+            entries.push(Entry::of(submission, Body::System(System::Interrupted { reason, by: None })));
+        }
+        let session_cost = self.conversation.cost + state.spend.cost;
+        entries.push(Entry::of(submission, Body::Result(result(tally, state, terminal, session_cost, kit.clock.now()))));
+        match around.ledger.append(entries, Durability::Synced).await {
+            Ok(receipt) => {
+                receipt.iter().for_each(|event| self.conversation.fold(event));
+                TaskEnd::Stopped
+            }
+            Err(failure) => TaskEnd::Failed(failure),
+        }
+    }
+}
+
+/// The loop's brakes: the submission's own over the session's over the settings'.
+fn limits(kit: &Kit, start: &Start, meta: &SessionMeta, model: &str) -> Limits {
+    let max_turns = start.options.max_turns.or(meta.limits.max_turns).or(kit.settings.max_turns);
+    Limits {
+        abilities: Abilities { compact: false, collapse: false, stop_hooks: false, escalate: kit.models.output_caps(model).can_raise() },
+        max_turns,
+        max_budget: start.options.max_budget,
+        ..Limits::default()
+    }
+}
+
+/// Where the loop starts.
+fn opening(start: &Start) -> (LoopState, Seen) {
+    match &start.from {
+        StartFrom::Prompt => (LoopState::start(), Seen::Opened),
+        StartFrom::Reopen { calls, answered, loop_state } => {
+            let state = loop_state.as_ref().and_then(Standing::read).map_or_else(LoopState::start, |standing| standing.state);
+            let resume = match (calls.is_empty(), answered) {
+                (false, _) => Resume::Calls(ToolBatch { calls: calls.iter().map(|call| call.id.clone()).collect() }),
+                (true, true) => Resume::Answered,
+                (true, false) => Resume::Nothing,
+            };
+            (state, Seen::Reopened(resume))
+        }
+    }
+}
+
+fn init(kit: &Kit, start: &Start, around: &Surround, model: &str, key_source: &str) -> Entry {
+    let init = Init {
+        model: model.to_owned(),
+        tools: kit.specs.iter().map(|spec| spec.name.clone()).collect(),
+        cwd: around.meta.cwd.clone(),
+        permission_mode: around.meta.permission_mode,
+        api_key_source: key_source.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Entry::of(start.submission, Body::System(System::Init(init)))
+}
+
+/// A `loop_state` entry.
+#[must_use]
+pub fn loop_state(start: &Start, standing: &Standing) -> Entry {
+    let record = LoopRecord {
+        round: standing.state.round,
+        transition: standing.state.transition.map(|name| name.as_str().to_owned()),
+        state: standing.to_json(),
+    };
+    Entry::of(start.submission, Body::System(System::LoopState(record)))
+}
+
+fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, session_cost: Money, now: agentd_types::Timestamp) -> SubmissionResult {
+    let (detail, error_kind, error_status) = words(terminal);
+    SubmissionResult {
+        submission: tally.submission(),
+        terminal: terminal.name(),
+        detail,
+        error_kind,
+        error_status,
+        text: tally.text().to_owned(),
+        stop_reason: tally.stop_reason(),
+        num_turns: state.round,
+        duration_ms: now.since(tally.started_at()),
+        duration_api_ms: tally.api_ms(),
+        usage: state.spend.usage,
+        cost: state.spend.cost,
+        session_cost,
+        models: vec![ModelShare { model: tally.model().to_owned(), usage: state.spend.usage, cost: state.spend.cost }],
+        denials: tally.denials(),
+        answered: tally.answered(),
+    }
+}
+
+/// What a person needs to know beyond the terminal's name.
+fn words(terminal: &Terminal) -> (String, Option<String>, Option<u16>) {
+    match terminal {
+        Terminal::Completed => (String::new(), None, None),
+        Terminal::MaxTurns { limit } => (format!("the limit of {limit} rounds was reached"), None, None),
+        Terminal::MaxBudget { spent, limit } => (format!("{spent} of {limit} are spent"), None, None),
+        Terminal::PromptTooLong => ("the conversation is too long for the model".to_owned(), None, None),
+        Terminal::ImageError => ("the model refused an image as too large".to_owned(), None, None),
+        Terminal::ModelError(failure) => (failure.message.clone(), Some(failure.kind.name().to_owned()), failure.status),
+        Terminal::AbortedStreaming => ("interrupted while the model answered".to_owned(), None, None),
+        Terminal::AbortedTools => ("interrupted while tools ran".to_owned(), None, None),
+        Terminal::HookStopped { reason } | Terminal::StopHookPrevented { reason } => (reason.clone(), None, None),
+        Terminal::BlockingLimit => ("the conversation fills the model's window and nothing in it can shrink".to_owned(), None, None),
+        Terminal::StructuredOutputRetries { tries } => (format!("no valid structured output in {tries} tries"), None, None),
+    }
+}

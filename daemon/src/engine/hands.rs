@@ -1,0 +1,292 @@
+//! The real hands: one short method per act. They do what the table decided and report what they saw; no decision here.
+
+use std::sync::Arc;
+
+use agentd_core::model::SystemPart;
+use agentd_core::prompt::{Surroundings, system};
+use agentd_core::query::{
+    AutoCompact, Budget, CallPlan, Compaction, CompactPlan, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed, PreparePlan,
+    Prepared, Reply, Room, StopVerdict, StoreFailure, ToolBatch, ToolRun, Withheld,
+};
+use agentd_core::queue::Slept;
+use agentd_core::session::{SeenFact, Standing, Start};
+use agentd_types::event::AssistantMessage;
+use agentd_types::system::InterruptReason;
+use agentd_types::{AbsPath, Body, Entry, MessageId, Money};
+
+use super::calling::Calling;
+use super::cancel::Cancel;
+use super::conversation::{Conversation, seen_fact};
+use super::drive::Hands;
+use super::engine::{Surround, loop_state};
+use super::kit::Kit;
+use super::ledger::{Durability, Receipt};
+use super::log::RoundLog;
+use super::said;
+use super::tally::Tally;
+use crate::models::provider::Provider;
+use crate::permissions::gate::Gate;
+use crate::tools::run::{Interruption, run_batch};
+use crate::tools::tool::ToolContext;
+
+/// The hands of one submission.
+pub struct EngineHands<'a> {
+    kit: &'a Kit,
+    conversation: &'a mut Conversation,
+    start: &'a Start,
+    around: &'a Surround,
+    cancel: &'a Cancel,
+    provider: Arc<dyn Provider>,
+    model: String,
+    frame: Arc<[SystemPart]>,
+    limits: Limits,
+    tally: &'a mut Tally,
+    /// An answer cut at the output limit: not stored until the table has decided what becomes of it.
+    withheld: Option<AssistantMessage>,
+    /// What this round learnt and is not in the log yet.
+    learnt: Learnt,
+    /// Commands leased by `gather`.
+    leased: usize,
+    /// What the session and this submission spent, as of the last answer.
+    spent: Money,
+}
+
+impl<'a> EngineHands<'a> {
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        kit: &'a Kit,
+        conversation: &'a mut Conversation,
+        start: &'a Start,
+        around: &'a Surround,
+        cancel: &'a Cancel,
+        provider: Arc<dyn Provider>,
+        model: String,
+        limits: Limits,
+        tally: &'a mut Tally,
+    ) -> Self {
+        let frame = frame(kit, around);
+        Self {
+            kit,
+            conversation,
+            start,
+            around,
+            cancel,
+            provider,
+            model,
+            frame,
+            limits,
+            tally,
+            withheld: None,
+            learnt: Learnt::default(),
+            leased: 0,
+            spent: Money::ZERO,
+        }
+    }
+
+    /// What the last round learnt and nothing recorded.
+    #[must_use]
+    pub fn into_learnt(self) -> Learnt {
+        self.learnt
+    }
+
+    fn fold(&mut self, receipt: &Receipt) {
+        receipt.iter().for_each(|event| self.conversation.fold(event));
+    }
+
+    async fn append(&mut self, entries: Vec<Entry>, durability: Durability) -> Result<(), StoreFailure> {
+        let receipt = self.around.ledger.append(entries, durability).await?;
+        self.fold(&receipt);
+        Ok(())
+    }
+
+    fn entry(&self, body: Body) -> Entry {
+        Entry::of(self.start.submission, body)
+    }
+
+    fn tool_context(&self) -> ToolContext {
+        let meta = &self.around.meta;
+        let mut allowed = vec![meta.cwd.clone()];
+        allowed.extend(self.kit.settings.permissions.additional_directories.iter().filter_map(|dir| AbsPath::new(dir).ok()));
+        ToolContext {
+            cwd: self.conversation.cwd.clone().unwrap_or_else(|| meta.cwd.clone()),
+            allowed: allowed.into(),
+            environment: meta.environment.clone().into(),
+            outputs: self.kit.data_dir.join("sessions").join(self.around.session.to_string()).join("outputs"),
+            read_cache: self.conversation.read_cache.clone(),
+        }
+    }
+
+    /// Whether there is money for one more request: of the session's life, and of this submission.
+    fn budget(&self) -> Budget {
+        let session = self.conversation.cost + self.spent;
+        let reached = |spent: Money, limit: Option<Money>| limit.filter(|limit| spent >= *limit).map(|limit| (spent, limit));
+        let over = reached(session, self.around.meta.limits.max_budget).or_else(|| reached(self.spent, self.limits.max_budget));
+        match over {
+            Some((spent, limit)) => Budget::Reached { spent, limit },
+            None => Budget::Reserved,
+        }
+    }
+
+    /// What becomes of an answer that was cut at the output limit.
+    fn settle_withheld(&mut self, fate: WithheldFate) -> Option<Entry> {
+        let message = self.withheld.take()?;
+        Some(self.entry(match fate {
+            WithheldFate::Store => Body::Assistant(message),
+            WithheldFate::Tombstone => Body::Tombstone {
+                message: message.message,
+                reason: "cut at the default output cap; asked again with the raised one".to_owned(),
+            },
+        }))
+    }
+
+    /// Stores an answer that stayed cut; the partial text is kept.
+    pub async fn keep_withheld(&mut self) -> Result<(), StoreFailure> {
+        match self.settle_withheld(WithheldFate::Store) {
+            Some(entry) => self.append(vec![entry], Durability::Written).await,
+            None => Ok(()),
+        }
+    }
+
+    /// What a transition says to the model, beside the state it records.
+    fn words_of(&mut self, why: &Continue) -> Vec<Entry> {
+        let entropy = self.kit.entropy.as_ref();
+        let say = |text: String| said::meta_message(entropy, text);
+        let bodies = match why {
+            Continue::NextTurn { .. } | Continue::CollapseDrainRetry { .. } | Continue::ReactiveCompactRetry { .. } => Vec::new(),
+            Continue::MaxOutputTokensEscalate { .. } => return self.settle_withheld(WithheldFate::Tombstone).into_iter().collect(),
+            Continue::MaxOutputTokensRecovery { .. } => {
+                let words = Entry::of(self.start.submission, say(said::carry_on()));
+                return self.settle_withheld(WithheldFate::Store).into_iter().chain([words]).collect();
+            }
+            Continue::StopHookBlocking { errors, .. } => errors.iter().map(|error| say(error.0.clone())).collect(),
+            Continue::TokenBudgetContinuation { nudge } => vec![say(said::nudge(nudge.spent, nudge.left))],
+        };
+        bodies.into_iter().map(|body| self.entry(body)).collect()
+    }
+}
+
+/// What a round learnt of files, and where it left the tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Learnt {
+    pub seen: Vec<SeenFact>,
+    pub cwd: Option<AbsPath>,
+}
+
+impl Learnt {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty() && self.cwd.is_none()
+    }
+
+    /// With the loop's state: what is recorded.
+    #[must_use]
+    pub fn standing(self, state: LoopState) -> Standing {
+        Standing { state, seen: self.seen, cwd: self.cwd }
+    }
+}
+
+/// What becomes of a withheld answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WithheldFate {
+    Store,
+    Tombstone,
+}
+
+impl Hands for EngineHands<'_> {
+    async fn prepare(&mut self, _plan: PreparePlan) -> Observed<Prepared> {
+        if self.cancel.token().is_cancelled() {
+            return Err(Cut::Interrupted);
+        }
+        let window = self.kit.models.window(&self.model);
+        let room = if self.conversation.tokens() > window { Room::Full } else { Room::Fits };
+        Ok(Prepared { room, budget: self.budget(), auto_compact: AutoCompact::NotNeeded })
+    }
+
+    async fn call_model(&mut self, plan: CallPlan) -> Observed<Reply> {
+        let calling = Calling {
+            kit: self.kit,
+            submission: self.start.submission,
+            ledger: self.around.ledger.as_ref(),
+            feed: self.around.feed.as_ref(),
+            cancel: self.cancel,
+            provider: self.provider.as_ref(),
+            model: &self.model,
+            frame: &self.frame,
+        };
+        let called = calling.call(self.conversation, plan, self.tally).await?;
+        self.withheld = called.withheld;
+        self.spent += called.reply.cost;
+        Ok(called.reply)
+    }
+
+    async fn drain_collapses(&mut self, withheld: Withheld) -> Observed<Drained> {
+        Ok(Drained { committed: 0, withheld })
+    }
+
+    async fn compact(&mut self, plan: CompactPlan) -> Observed<Compaction> {
+        // Never proposed: `abilities.compact` is off.
+        Ok(Compaction {
+            end: agentd_core::query::CompactionEnd::Failed,
+            withheld: plan.withheld,
+            usage: agentd_types::Usage::default(),
+            cost: Money::ZERO,
+        })
+    }
+
+    async fn run_stop_hooks(&mut self) -> Observed<StopVerdict> {
+        if self.cancel.token().is_cancelled() { Err(Cut::Interrupted) } else { Ok(StopVerdict::Passed) }
+    }
+
+    async fn run_tools(&mut self, batch: ToolBatch) -> Observed<ToolRun> {
+        let calls = self.conversation.calls(&batch.calls);
+        let mut context = self.tool_context();
+        let before = context.clone();
+        let log = RoundLog::new(self.start.submission, self.kit.entropy.as_ref(), self.around.ledger.as_ref(), self.around.feed.as_ref());
+        let gate = Gate::new(super::engine::policy(self.kit, self.around, &context), self.around.asker.as_ref());
+        let why = || match self.cancel.reason() {
+            Some(InterruptReason::UserCancel) | None => Interruption::User,
+            Some(InterruptReason::Interrupt) => Interruption::Message,
+            Some(InterruptReason::Drain) => Interruption::Drain,
+        };
+        let run = run_batch(calls, &self.kit.tools, &mut context, &gate, &log, self.cancel.token(), &why).await;
+        let (appended, denials) = log.into_parts();
+        appended.iter().for_each(|event| self.conversation.fold(event));
+        self.tally.denied(denials);
+        for path in context.read_cache.changed_since(&before.read_cache) {
+            self.learnt.seen.push(seen_fact(&path));
+            self.conversation.read_cache.put(path);
+        }
+        if context.cwd != before.cwd {
+            self.learnt.cwd = Some(context.cwd.clone());
+            self.conversation.cwd = Some(context.cwd);
+        }
+        run
+    }
+
+    async fn gather(&mut self) -> Observed<Gathered> {
+        let leased = self.cancel.race(self.around.ledger.lease(Slept::No)).await.ok_or(Cut::Interrupted)?;
+        leased.iter().for_each(|command| self.tally.answers(command.id));
+        self.leased = leased.len();
+        Ok(Gathered { commands: u32::try_from(leased.len()).unwrap_or(u32::MAX), attachments: 0 })
+    }
+
+    async fn absorb(&mut self, why: &Continue, state: &LoopState) -> Result<(), StoreFailure> {
+        let mut entries = self.words_of(why);
+        let standing = std::mem::take(&mut self.learnt).standing(state.clone());
+        entries.push(loop_state(self.start, &standing));
+        let attachments = (0..std::mem::take(&mut self.leased)).map(|_| MessageId::from_u128(self.kit.entropy.id())).collect();
+        let receipt = self.around.ledger.absorb(attachments, entries).await?;
+        self.fold(&receipt);
+        Ok(())
+    }
+}
+
+fn frame(kit: &Kit, around: &Surround) -> Arc<[SystemPart]> {
+    let around = Surroundings {
+        cwd: around.meta.cwd.clone(),
+        platform: std::env::consts::OS.to_owned(),
+        date: super::kit::day(kit.clock.now()),
+        append: around.meta.append_system_prompt.clone(),
+    };
+    system(&around).into()
+}

@@ -1,0 +1,28 @@
+//! What every conversation shares: models, tools, clock, ids. Values and handles only, no state of a session.
+
+use std::sync::Arc;
+
+use agentd_core::tools::ToolSpec;
+use agentd_types::AbsPath;
+use agentd_types::config::Settings;
+
+use crate::clock::Clock;
+use crate::entropy::Entropy;
+use crate::models::Models;
+use crate::tools::registry::ToolRegistry;
+
+/// The engine's equipment.
+pub struct Kit {
+    pub models: Models,
+    pub tools: ToolRegistry,
+    pub specs: Arc<[ToolSpec]>,
+    pub settings: Settings,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    /// Where sessions keep files of their own.
+    pub data_dir: AbsPath,
+    /// The user's home, for path rules and the dangerous class.
+    pub home: Option<AbsPath>,
+    /// The daemon's own folders: never touched by a tool without a question.
+    pub protected: Vec<AbsPath>,
+}

@@ -1,0 +1,129 @@
+//! The running submission's line to its session's actor: ledger, questions, deltas. It never touches the session's state.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use agentd_core::query::StoreFailure;
+use agentd_core::queue::Slept;
+use agentd_types::live::{Delta, Ephemeral};
+use agentd_types::queue::QueuedCommand;
+use agentd_types::{Entry, MessageId, SubmissionId};
+use std::sync::Mutex;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::engine::ledger::{Durability, Feed, Ledger, Pending, Receipt};
+use crate::permissions::asker::{Answer, Ask, Asker};
+
+/// Messages of one submission on their way to the actor.
+pub const INBOX: usize = 1_024;
+
+/// What a submission sends.
+pub(super) enum FromSubmission {
+    Append { entries: Vec<Entry>, durability: Durability, reply: oneshot::Sender<Result<Receipt, StoreFailure>> },
+    Ask { ask: Ask, reply: oneshot::Sender<Answer> },
+    Lease { slept: Slept, reply: oneshot::Sender<Vec<QueuedCommand>> },
+    Absorb { attachments: Vec<MessageId>, entries: Vec<Entry>, reply: oneshot::Sender<Result<Receipt, StoreFailure>> },
+    Show(Ephemeral),
+}
+
+/// One submission's line. Everything it sends keeps its order.
+pub(super) struct Line {
+    submission: SubmissionId,
+    to: mpsc::Sender<(SubmissionId, FromSubmission)>,
+    /// A delta that found the inbox full waits here and grows; held for a push only.
+    waiting: Mutex<Option<Delta>>,
+}
+
+impl Line {
+    pub(super) fn new(submission: SubmissionId, to: mpsc::Sender<(SubmissionId, FromSubmission)>) -> Arc<Line> {
+        Arc::new(Line { submission, to, waiting: Mutex::new(None) })
+    }
+
+    async fn send(&self, message: FromSubmission) -> Result<(), StoreFailure> {
+        let waiting = self.waiting.lock().ok().and_then(|mut waiting| waiting.take());
+        if let Some(delta) = waiting {
+            self.to.send((self.submission, FromSubmission::Show(Ephemeral::Delta(delta)))).await.map_err(|_| gone())?;
+        }
+        self.to.send((self.submission, message)).await.map_err(|_| gone())
+    }
+}
+
+fn gone() -> StoreFailure {
+    StoreFailure { reason: "the session has ended".to_owned() }
+}
+
+impl Ledger for Line {
+    fn append(&self, entries: Vec<Entry>, durability: Durability) -> Pending<'_, Result<Receipt, StoreFailure>> {
+        Box::pin(async move {
+            let (reply, receipt) = oneshot::channel();
+            self.send(FromSubmission::Append { entries, durability, reply }).await?;
+            receipt.await.unwrap_or_else(|_| Err(gone()))
+        })
+    }
+
+    fn lease(&self, slept: Slept) -> Pending<'_, Vec<QueuedCommand>> {
+        Box::pin(async move {
+            let (reply, leased) = oneshot::channel();
+            match self.send(FromSubmission::Lease { slept, reply }).await {
+                Ok(()) => leased.await.unwrap_or_default(),
+                Err(_) => Vec::new(),
+            }
+        })
+    }
+
+    fn absorb(&self, attachments: Vec<MessageId>, entries: Vec<Entry>) -> Pending<'_, Result<Receipt, StoreFailure>> {
+        Box::pin(async move {
+            let (reply, receipt) = oneshot::channel();
+            self.send(FromSubmission::Absorb { attachments, entries, reply }).await?;
+            receipt.await.unwrap_or_else(|_| Err(gone()))
+        })
+    }
+}
+
+impl Asker for Line {
+    fn ask(&self, ask: Ask) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            match self.send(FromSubmission::Ask { ask, reply }).await {
+                Ok(()) => answer.await.unwrap_or(Answer::Withdrawn),
+                Err(failure) => Answer::StoreFailed(failure),
+            }
+        })
+    }
+}
+
+impl Feed for Line {
+    fn show(&self, ephemeral: Ephemeral) {
+        let Ok(mut waiting) = self.waiting.lock() else { return };
+        let next = match (waiting.take(), ephemeral) {
+            // Merged while the actor was busy: one longer delta instead of two.
+            (Some(mut before), Ephemeral::Delta(delta)) if continues(&before, &delta) => {
+                before.text.push_str(&delta.text);
+                Ephemeral::Delta(before)
+            }
+            (Some(before), ephemeral) => {
+                // What does not continue it must not overtake it.
+                if let Err(mpsc::error::TrySendError::Full(_)) =
+                    self.to.try_send((self.submission, FromSubmission::Show(Ephemeral::Delta(before.clone()))))
+                {
+                    *waiting = Some(before);
+                    return;
+                }
+                ephemeral
+            }
+            (None, ephemeral) => ephemeral,
+        };
+        if let Err(mpsc::error::TrySendError::Full((_, FromSubmission::Show(Ephemeral::Delta(delta))))) =
+            self.to.try_send((self.submission, FromSubmission::Show(next)))
+        {
+            *waiting = Some(delta);
+        }
+    }
+}
+
+fn continues(before: &Delta, delta: &Delta) -> bool {
+    before.message == delta.message
+        && before.block == delta.block
+        && before.kind == delta.kind
+        && before.offset + before.text.len() as u64 == delta.offset
+}

@@ -1,0 +1,223 @@
+//! Effects performed: appended, published, started, answered. Each method is one effect; none decides.
+
+use std::sync::Arc;
+
+use agentd_core::session::{AskOutcome, Effect, Outcome, Refusal, Start};
+use agentd_types::permission::Decision;
+use agentd_types::{Body, Event, MessageId, Seq};
+
+use super::actor::{Actor, Running, Unpublished};
+use super::error::SessionError;
+use super::inbox::Line;
+use super::load;
+use super::request::{Interrupted, SubmitReceipt};
+use super::waiting::Waiter;
+use crate::engine::ledger::Durability;
+use crate::engine::{Cancel, Conversation, QueryEngine, Surround};
+use crate::permissions::asker::Answer;
+use crate::store::{Batch, Level};
+
+impl Actor {
+    pub(super) async fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Append { events, durability } => self.append(&events, durability).await,
+            Effect::Publish { upto } => self.publish(upto),
+            Effect::Start(start) => self.start(start).await,
+            Effect::Cancel { submission, reason } => {
+                if let Some(running) = self.running.as_ref().filter(|running| running.submission == submission) {
+                    running.cancel.cancel(reason);
+                }
+            }
+            Effect::Answer { ticket, outcome } => {
+                if let Some(waiter) = self.waiting.take(ticket) {
+                    answer(waiter, outcome);
+                }
+            }
+            Effect::Receipt { ticket, result } => {
+                if let Some(Waiter::Append(reply)) = self.waiting.take(ticket) {
+                    let _ = reply.send(result);
+                }
+            }
+            Effect::Settle { ticket, outcome } => {
+                if let Some(Waiter::Ask(reply)) = self.waiting.take(ticket) {
+                    let _ = reply.send(as_answer(outcome));
+                }
+            }
+            Effect::Leased { ticket, commands } => {
+                if let Some(Waiter::Lease(reply)) = self.waiting.take(ticket) {
+                    let _ = reply.send(commands);
+                }
+            }
+            Effect::Reload => {
+                self.engine = None;
+                let last = self.machine.committed().last_seq;
+                self.unpublished.retain(|it| it.seq <= last);
+            }
+            Effect::Close => self.closed = true,
+        }
+    }
+
+    /// One journal record. The commit thread tells by the unbounded line how far it has come.
+    async fn append(&mut self, events: &[Arc<Event>], durability: Durability) {
+        let (Some(first), Some(last)) = (events.first().map(|it| it.seq), events.last().map(|it| it.seq)) else { return };
+        let encoded: Vec<bytes::Bytes> = events.iter().map(|event| self.shared.codec.event(event)).collect();
+        self.unpublished.retain(|it| it.seq < first);
+        let unpublished = events.iter().zip(&encoded).map(|(event, bytes)| Unpublished {
+            seq: event.seq,
+            bytes: bytes.clone(),
+            ends: ended_message(event),
+        });
+        self.unpublished.extend(unpublished);
+        // The conversation folds what the session says by itself; what the submission says it folds on its receipt.
+        if let Some(engine) = &mut self.engine {
+            events.iter().for_each(|event| engine.fold(event));
+        }
+        let level = match durability {
+            Durability::Written => Level::Written,
+            Durability::Synced => Level::Synced,
+        };
+        let commits = self.commits.clone();
+        let waiter = Box::new(move |commit| {
+            // A closed line: the session was unloaded, which it is only when nothing is on its way.
+            let _ = commits.send((first, last, commit));
+        });
+        self.shared.store.append(Batch { session: self.id, first, events: encoded, level }, waiter).await;
+    }
+
+    /// These are on disk: subscribers see them, then learn how far it goes.
+    fn publish(&mut self, upto: Seq) {
+        while let Some(it) = self.unpublished.pop_front_if(|it| it.seq <= upto) {
+            if let Some(message) = it.ends {
+                self.in_progress.done(message);
+            }
+            self.publisher.event(it.seq, &it.bytes);
+        }
+        self.publisher.committed(upto);
+        self.info.send_replace(self.machine.committed().info());
+    }
+
+    async fn start(&mut self, start: Start) {
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => self.load_engine(&start).await,
+        };
+        let line = Line::new(start.submission, self.inbox.clone());
+        let committed = self.machine.committed();
+        let around = Surround {
+            session: self.id,
+            meta: Arc::clone(&committed.meta),
+            allowed: committed.allowed.clone(),
+            ledger: Arc::clone(&line) as _,
+            feed: Arc::clone(&line) as _,
+            asker: line,
+        };
+        let cancel = Cancel::default();
+        let submission = start.submission;
+        let task = tokio::spawn(engine.submit(start, around, cancel.clone()));
+        self.running = Some(Running { submission, cancel, task });
+    }
+
+    /// Everything that is on disk, the prompt that starts this submission included.
+    async fn load_engine(&self, start: &Start) -> QueryEngine {
+        let (store, codec, id) = (self.shared.store.clone(), Arc::clone(&self.shared.codec), self.id);
+        let loaded = tokio::task::spawn_blocking(move || load::conversation(&store, codec.as_ref(), id)).await;
+        let conversation = match loaded {
+            Ok(Ok(conversation)) => conversation,
+            Ok(Err(error)) => {
+                tracing::error!(session = %self.id, submission = %start.submission, %error, "the conversation cannot be loaded");
+                Conversation::default()
+            }
+            Err(error) => {
+                tracing::error!(session = %self.id, %error, "loading the conversation ended unexpectedly");
+                Conversation::default()
+            }
+        };
+        QueryEngine::new(Arc::clone(&self.shared.kit), conversation)
+    }
+}
+
+/// The message in progress that an event ends.
+fn ended_message(event: &Event) -> Option<MessageId> {
+    match &event.body {
+        Body::Assistant(message) => Some(message.message),
+        Body::Tombstone { message, .. } => Some(*message),
+        Body::User(_)
+        | Body::Attachment(_)
+        | Body::System(_)
+        | Body::PermissionRequest(_)
+        | Body::PermissionResolved(_)
+        | Body::Queue(_)
+        | Body::Result(_) => None,
+    }
+}
+
+fn answer(waiter: Waiter, outcome: Result<Outcome, Refusal>) {
+    match (waiter, outcome) {
+        (Waiter::Submit(reply), outcome) => send(reply, outcome, |it| match it {
+            Outcome::Accepted { command, seq } => Some(SubmitReceipt { command, seq }),
+            _ => None,
+        }),
+        (Waiter::Interrupt(reply), outcome) => send(reply, outcome, |it| match it {
+            Outcome::Ended { submission, seq } => Some(Interrupted::Ended { submission, seq }),
+            Outcome::AlreadyEnded { submission } => Some(Interrupted::AlreadyEnded { submission }),
+            Outcome::NothingRunning => Some(Interrupted::NothingRunning),
+            _ => None,
+        }),
+        (Waiter::Respond(reply), outcome) => send(reply, outcome, |it| match it {
+            Outcome::Resolved(resolved) => Some(*resolved),
+            _ => None,
+        }),
+        (Waiter::Update(reply), outcome) => send(reply, outcome, |it| match it {
+            Outcome::Info(info) => Some(*info),
+            _ => None,
+        }),
+        (Waiter::Delete(reply), outcome) => send(reply, outcome, |it| match it {
+            Outcome::Deleted => Some(()),
+            _ => None,
+        }),
+        // The machine answers these with other effects.
+        (Waiter::Append(_) | Waiter::Ask(_) | Waiter::Lease(_), _) => {}
+    }
+}
+
+/// A wrong kind of outcome drops the reply: the caller sees that the session failed it. The machine never does that.
+fn send<T>(reply: super::handle::Reply<T>, outcome: Result<Outcome, Refusal>, pick: impl FnOnce(Outcome) -> Option<T>) {
+    let result = match outcome {
+        Ok(outcome) => match pick(outcome) {
+            Some(value) => Ok(value),
+            None => return,
+        },
+        Err(refusal) => Err(as_error(refusal)),
+    };
+    // The client may have gone; what it asked for stands.
+    let _ = reply.send(result);
+}
+
+fn as_error(refusal: Refusal) -> SessionError {
+    match refusal {
+        Refusal::QueueFull(bound) => SessionError::QueueFull { bound: bound.to_string() },
+        Refusal::KeyReused { key } => SessionError::KeyReused { key },
+        Refusal::NoSuchRequest => SessionError::NoSuchRequest { id: String::new() },
+        Refusal::AlreadyAnswered { resolved, at } => SessionError::AlreadyAnswered { resolved, at },
+        Refusal::NoSuchSubmission { id } => SessionError::NoSuchSubmission { id },
+        Refusal::Precondition { state, why } => SessionError::Precondition { state, why },
+        Refusal::Draining => SessionError::Draining,
+        Refusal::Store(failure) => SessionError::Store(failure),
+    }
+}
+
+fn as_answer(outcome: AskOutcome) -> Answer {
+    match outcome {
+        AskOutcome::Open => Answer::Open,
+        AskOutcome::Denied { by } => {
+            Answer::Denied { message: Some("nobody is asked in this run (--on-ask deny)".to_owned()), by }
+        }
+        AskOutcome::Withdrawn => Answer::Withdrawn,
+        AskOutcome::StoreFailed(failure) => Answer::StoreFailed(failure),
+        AskOutcome::Resolved(resolved) => match resolved.decision {
+            Decision::Allow { updated_input, .. } => Answer::Allowed { updated_input, by: resolved.by },
+            Decision::Deny { message } => Answer::Denied { message, by: resolved.by },
+            Decision::Withdrawn => Answer::Withdrawn,
+        },
+    }
+}

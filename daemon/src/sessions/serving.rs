@@ -1,0 +1,185 @@
+//! Calls of clients and messages of the submission, turned into the machine's events or answered at once.
+
+use agentd_core::session::Event;
+use agentd_types::live::{ClientInfo, Ephemeral, RunningTool, Snapshot};
+use agentd_types::permission::PermissionRequest;
+use agentd_types::queue::QueuedCommand;
+use agentd_types::{CommandId, RequestId, Seq, SubmissionId};
+
+use super::actor::Actor;
+use super::error::SessionError;
+use super::feed::{MAX_SUBSCRIBERS, Partials};
+use super::handle::{Call, Reply};
+use super::inbox::FromSubmission;
+use super::request::{Page, PermissionRow, ReadFrom, Submit};
+use super::waiting::Waiter;
+
+/// Events a page of history holds at most.
+const MAX_PAGE: u32 = 1_000;
+
+impl Actor {
+    pub(super) async fn call(&mut self, call: Call) {
+        match call {
+            Call::Submit { submit, reply } => {
+                let command = self.as_command(submit);
+                let ticket = self.waiting.add(Waiter::Submit(reply));
+                self.step(Event::Submit { ticket, command }).await;
+            }
+            Call::Interrupt { submission, by, reply } => {
+                let ticket = self.waiting.add(Waiter::Interrupt(reply));
+                self.step(Event::Interrupt { ticket, submission, by }).await;
+            }
+            Call::Respond { respond, reply } => {
+                let ticket = self.waiting.add(Waiter::Respond(reply));
+                let (request, decision, by) = (respond.request, respond.decision, respond.by);
+                self.step(Event::Respond { ticket, request, decision, by }).await;
+            }
+            Call::Update { changes, by, reply } => {
+                let ticket = self.waiting.add(Waiter::Update(reply));
+                self.step(Event::Update { ticket, changes, by }).await;
+            }
+            Call::Delete { by, reply } => {
+                let ticket = self.waiting.add(Waiter::Delete(reply));
+                self.step(Event::Delete { ticket, by }).await;
+            }
+            Call::Queue { reply } => tell(reply, Ok(self.machine.committed().queue.commands().to_vec())),
+            Call::Permissions { all, reply } => tell(reply, Ok(self.permission_rows(all))),
+            Call::Info { reply } => tell(reply, Ok(self.machine.committed().info())),
+            Call::Snapshot { reply } => tell(reply, Ok(self.snapshot())),
+            Call::Subscribe { from, partials, client, reply } => self.subscribe(from, partials, client, reply),
+            Call::Read { from, limit, reply } => self.read(from, limit, reply),
+        }
+    }
+
+    pub(super) async fn from_submission(&mut self, from: SubmissionId, message: FromSubmission) {
+        match message {
+            FromSubmission::Append { entries, durability, reply } => {
+                let ticket = self.waiting.add(Waiter::Append(reply));
+                self.step(Event::Handed { from, ticket, entries, durability }).await;
+            }
+            FromSubmission::Absorb { attachments, entries, reply } => {
+                let ticket = self.waiting.add(Waiter::Append(reply));
+                self.step(Event::Absorb { from, ticket, attachments, entries }).await;
+            }
+            FromSubmission::Ask { ask, reply } => {
+                let on_ask = self.machine.on_ask();
+                let request = PermissionRequest {
+                    id: RequestId::from_u128(self.shared.kit.entropy.id()),
+                    agent: None,
+                    tool_use: ask.tool_use,
+                    tool_name: ask.tool_name,
+                    input: ask.input,
+                    reason: ask.reason,
+                    suggestions: ask.suggestions,
+                    asked_at: self.shared.kit.clock.now(),
+                };
+                let ticket = self.waiting.add(Waiter::Ask(reply));
+                self.step(Event::Asked { from, ticket, request, on_ask }).await;
+            }
+            FromSubmission::Lease { slept, reply } => {
+                let ticket = self.waiting.add(Waiter::Lease(reply));
+                self.step(Event::Lease { from, ticket, slept }).await;
+            }
+            FromSubmission::Show(ephemeral) => self.show(from, &ephemeral),
+        }
+    }
+
+    /// A delta of a submission that has ended is late: dropped.
+    fn show(&mut self, from: SubmissionId, ephemeral: &Ephemeral) {
+        if self.running.as_ref().is_none_or(|running| running.submission != from) {
+            return;
+        }
+        if let Ephemeral::Delta(delta) = ephemeral {
+            self.in_progress.grow(delta);
+        }
+        if self.publisher.wants_deltas() {
+            self.publisher.delta(&self.shared.codec.ephemeral(ephemeral));
+        }
+    }
+
+    fn as_command(&self, submit: Submit) -> QueuedCommand {
+        QueuedCommand {
+            id: CommandId::from_u128(self.shared.kit.entropy.id()),
+            version: 1,
+            mode: submit.mode,
+            priority: submit.priority,
+            content: submit.content,
+            origin: submit.origin,
+            agent: None,
+            idempotency_key: submit.idempotency_key,
+            batching: submit.batching,
+            options: submit.options,
+            enqueued_at: self.shared.kit.clock.now(),
+        }
+    }
+
+    /// A projection of what is on disk, plus two live facts: who is attached, and the message in progress.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let committed = self.machine.committed();
+        let running = committed.run.iter().flat_map(|run| &run.calls);
+        let running_tools = running
+            .filter_map(|call| {
+                let started_at = call.started?;
+                Some(RunningTool { tool_use: call.id.clone(), name: call.name.clone(), started_at })
+            })
+            .collect();
+        Snapshot {
+            seq: committed.last_seq,
+            info: committed.info(),
+            submission: committed.run.as_ref().map(|run| run.id),
+            permissions: committed.open.clone(),
+            queue: committed.queue.commands().to_vec(),
+            running_tools,
+            clients: self.publisher.clients(),
+            in_progress: self.in_progress.so_far(),
+        }
+    }
+
+    /// The snapshot is taken in the step that registers the subscriber.
+    fn subscribe(&mut self, from: Option<Seq>, partials: bool, client: ClientInfo, reply: Reply<super::feed::Subscription>) {
+        let last = self.machine.committed().last_seq;
+        if let Some(from) = from.filter(|from| *from > last) {
+            let why = format!("the session's last event is {last}, there is none after {from}");
+            return tell(reply, Err(SessionError::Invalid { field: "from_seq", why }));
+        }
+        let partials = if partials { Partials::Wanted } else { Partials::Unwanted };
+        let mut snapshot = self.snapshot();
+        snapshot.clients.push(client.clone());
+        let joined = self.publisher.join(snapshot, from, partials, client, self.history(), self.id);
+        let bound = u32::try_from(MAX_SUBSCRIBERS).unwrap_or(u32::MAX);
+        tell(reply, joined.map_err(|_| SessionError::TooManySubscribers { bound }));
+    }
+
+    /// Reads on a task of its own: a page of history must not hold up the session.
+    fn read(&self, from: ReadFrom, limit: u32, reply: Reply<Page>) {
+        let (history, session, last_seq) = (self.history(), self.id, self.machine.committed().last_seq);
+        let limit = limit.clamp(1, MAX_PAGE);
+        tokio::spawn(async move {
+            let events = match from {
+                ReadFrom::After(after) => history.after(session, after, limit).await,
+                ReadFrom::Before(before) => history.before(session, before, limit).await,
+            };
+            let page = events.map(|events| Page { events: events.into(), last_seq });
+            let unreadable = || agentd_core::query::StoreFailure { reason: "the history cannot be read; the daemon's log says why".to_owned() };
+            tell(reply, page.ok_or_else(|| SessionError::Store(unreadable())));
+        });
+    }
+
+    fn permission_rows(&self, all: bool) -> Vec<PermissionRow> {
+        let committed = self.machine.committed();
+        let open = committed.open.iter().map(|request| PermissionRow { request: request.clone(), resolved: None });
+        if !all {
+            return open.collect();
+        }
+        let answered = committed.answered.iter().map(|(request, resolved, at)| PermissionRow {
+            request: request.clone(),
+            resolved: Some((resolved.clone(), *at)),
+        });
+        answered.chain(open).collect()
+    }
+}
+
+/// The caller may have gone.
+fn tell<T>(reply: Reply<T>, result: Result<T, SessionError>) {
+    let _ = reply.send(result);
+}

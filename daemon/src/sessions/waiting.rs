@@ -1,0 +1,47 @@
+//! Who waits for what: the reply channels behind the machine's tickets. It never answers on its own.
+
+use std::collections::HashMap;
+
+use agentd_core::query::StoreFailure;
+use agentd_core::session::Ticket;
+use agentd_types::permission::PermissionResolved;
+use agentd_types::queue::QueuedCommand;
+use agentd_types::session::SessionInfo;
+use tokio::sync::oneshot;
+
+use super::handle::Reply;
+use super::request::{Interrupted, SubmitReceipt};
+use crate::engine::ledger::Receipt;
+use crate::permissions::asker::Answer;
+
+/// A reply channel, by what it takes.
+pub(super) enum Waiter {
+    Submit(Reply<SubmitReceipt>),
+    Interrupt(Reply<Interrupted>),
+    Respond(Reply<PermissionResolved>),
+    Update(Reply<SessionInfo>),
+    Delete(Reply<()>),
+    Append(oneshot::Sender<Result<Receipt, StoreFailure>>),
+    Ask(oneshot::Sender<Answer>),
+    Lease(oneshot::Sender<Vec<QueuedCommand>>),
+}
+
+/// Tickets and the channels behind them; bounded by the calls in flight.
+#[derive(Default)]
+pub(super) struct Waiting {
+    next: u64,
+    waiters: HashMap<Ticket, Waiter>,
+}
+
+impl Waiting {
+    pub(super) fn add(&mut self, waiter: Waiter) -> Ticket {
+        self.next += 1;
+        let ticket = Ticket(self.next);
+        self.waiters.insert(ticket, waiter);
+        ticket
+    }
+
+    pub(super) fn take(&mut self, ticket: Ticket) -> Option<Waiter> {
+        self.waiters.remove(&ticket)
+    }
+}
