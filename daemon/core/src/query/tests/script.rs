@@ -24,7 +24,7 @@ impl Choose for Seeded {
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        u32::try_from((bits >> 32) * u64::from(n) >> 32).unwrap()
+        u32::try_from(((bits >> 32) * u64::from(n)) >> 32).unwrap()
     }
 }
 
