@@ -103,3 +103,6 @@ fn put_message(tag: u32, encoded: &[u8], buf: &mut impl BufMut) {
 fn message_len(tag: u32, encoded: &[u8]) -> usize {
     key_len(tag) + encoded_len_varint(encoded.len() as u64) + encoded.len()
 }
+
+#[cfg(test)]
+mod tests;
