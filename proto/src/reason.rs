@@ -18,5 +18,4 @@ pub const CONTENT_TOO_LARGE: &str = "CONTENT_TOO_LARGE";
 pub const TOO_MANY_SUBSCRIBERS: &str = "TOO_MANY_SUBSCRIBERS";
 pub const PAGE_EXPIRED: &str = "PAGE_EXPIRED";
 pub const DRAINING: &str = "DRAINING";
-pub const DISK_FULL: &str = "DISK_FULL";
 pub const STORE_FAILED: &str = "STORE_FAILED";

@@ -1,5 +1,6 @@
 //! Sessions: each an actor with one owner, behind a cheap handle. They never see a wire type.
 
+pub mod codec;
 pub mod error;
 pub mod feed;
 pub mod handle;
