@@ -42,15 +42,10 @@ impl Gate {
         }
     }
 
-    /// Calls `told` with each stage, from the present one on; ends when the daemon drops its end.
-    pub(super) async fn follow(&self, mut told: impl AsyncFnMut(Stage)) {
+    /// The stages to come, the present one first.
+    pub(super) fn stages(&self) -> watch::Receiver<Stage> {
         let mut stage = self.stage.clone();
-        loop {
-            let now = stage.borrow_and_update().clone();
-            told(now).await;
-            if stage.changed().await.is_err() {
-                return;
-            }
-        }
+        stage.mark_changed();
+        stage
     }
 }

@@ -13,7 +13,7 @@ use agentd_proto::{FILE_DESCRIPTOR_SET, WireError};
 use agentd_types::{AbsPath, Timestamp};
 use futures_util::Stream;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tonic::Status;
 use tonic::transport::Server;
 use tonic::transport::server::Connected;
@@ -30,6 +30,8 @@ use crate::sessions::{Registry, SessionHandle};
 pub const LARGEST_MESSAGE: usize = 16 << 20;
 /// How often a silent connection is asked whether it lives.
 const KEEPALIVE: Duration = Duration::from_secs(30);
+/// How long open calls may take to end once the server shuts down: a stream that a client keeps open must not keep the daemon.
+const LINGER: Duration = Duration::from_secs(2);
 /// Calls at a time on one connection.
 const MOST_STREAMS: u32 = 256;
 
@@ -108,7 +110,8 @@ pub enum ServeError {
     Transport(#[from] tonic::transport::Error),
 }
 
-/// Serves `incoming` until `shutdown` is done and the open calls have ended. `incoming` is dropped when `shutdown` is done.
+/// Serves `incoming` until `shutdown` is done and the open calls have ended, which they have 2 s for. `incoming` is dropped when
+/// `shutdown` is done.
 ///
 /// # Errors
 /// [`ServeError`]; a failing connection is none.
@@ -141,14 +144,30 @@ where
         .add_service(service!(EventsServer))
         .add_service(service!(PermissionsServer))
         .add_service(service!(AdminServer));
-    let serving = router.serve_with_incoming_shutdown(incoming, shutdown);
-    let following = async {
-        rpc.gate.follow(async |stage| report(&reporter, &stage).await).await;
-        std::future::pending::<()>().await;
+    let (closing, closed) = oneshot::channel::<()>();
+    let serving = router.serve_with_incoming_shutdown(incoming, async {
+        shutdown.await;
+        drop(closing);
+    });
+    let lingering = async {
+        // An error, as it is only ever dropped.
+        let _ = closed.await;
+        tokio::time::sleep(LINGER).await;
     };
-    tokio::select! {
-        ended = serving => Ok(ended?),
-        () = following => unreachable!("it waits for ever"),
+    let mut stages = rpc.gate.stages();
+    tokio::pin!(serving, lingering);
+    loop {
+        tokio::select! {
+            ended = &mut serving => return Ok(ended?),
+            () = &mut lingering => {
+                tracing::warn!("clients keep calls open; shutting down without them");
+                return Ok(());
+            }
+            Ok(()) = stages.changed() => {
+                let stage = stages.borrow_and_update().clone();
+                report(&reporter, &stage).await;
+            }
+        }
     }
 }
 

@@ -43,10 +43,10 @@ pub fn draining() -> Status {
 
 impl From<SessionError> for Status {
     fn from(error: SessionError) -> Status {
-        let message = match &error {
-            SessionError::AlreadyAnswered { at, .. } => with_time(error.to_string(), *at, TimeZone::system()),
-            _ => error.to_string(),
-        };
+        let mut message = error.to_string();
+        if let SessionError::AlreadyAnswered { at, .. } = &error {
+            message = with_time(message, *at, TimeZone::system());
+        }
         if let SessionError::Invalid { field, .. } = error {
             return invalid(field, message);
         }
