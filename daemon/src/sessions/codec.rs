@@ -1,25 +1,27 @@
-//! How events become bytes: declared here, implemented in `rpc`, so that sessions never see a wire type.
+//! How events and live pieces become bytes, once; implemented by `rpc`. Sessions never see a wire type.
 
 use agentd_types::Event;
 use agentd_types::live::Ephemeral;
 use bytes::Bytes;
 
-/// Stored bytes were not an event.
+/// Stored bytes that are no event of this version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a stored event cannot be read: {why}")]
+#[error("the stored event cannot be read: {why}")]
 pub struct BadEvent {
     pub why: String,
 }
 
-/// Encodes once for the journal and for every subscriber.
+/// Encodes each thing once: the same bytes go to the disk and to every subscriber.
 pub trait Codec: Send + Sync + 'static {
-    /// A durable event: what the journal keeps and subscribers get.
+    /// The bytes that are stored, sent by `FeedItem::Event` and read back by [`Codec::read`].
     fn event(&self, event: &Event) -> Bytes;
-    /// A whole stream message for a delta or a progress line.
+
+    /// The bytes sent by `FeedItem::Delta`; they tell a delta from a progress line themselves.
     fn ephemeral(&self, ephemeral: &Ephemeral) -> Bytes;
-    /// Reads back what [`Codec::event`] made.
+
+    /// What [`Codec::event`] wrote.
     ///
     /// # Errors
-    /// [`BadEvent`] when the bytes are not an event of a known version.
+    /// [`BadEvent`] for bytes that are damaged, or of a newer version.
     fn read(&self, bytes: &[u8]) -> Result<Event, BadEvent>;
 }

@@ -1,0 +1,54 @@
+//! Service `Admin`. It answers before the store is open; draining itself is done elsewhere.
+
+use std::time::Duration;
+
+use agentd_proto::server::admin_server::Admin;
+use agentd_proto::{PROTOCOL, v1};
+use tonic::{Request, Response, Status};
+
+use super::gate::Stage;
+use super::server::Rpc;
+use super::status::invalid;
+use crate::sessions::Registry;
+use crate::sessions::request::ListFilter;
+
+/// Longest drain.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+#[tonic::async_trait]
+impl Admin for Rpc {
+    async fn get_daemon_info(&self, _request: Request<v1::GetDaemonInfoRequest>) -> Result<Response<v1::GetDaemonInfoResponse>, Status> {
+        let (state, sessions) = match self.stage() {
+            Stage::Opening => (v1::DaemonState::Opening, 0),
+            Stage::Ready(registry) => (v1::DaemonState::Ready, count(&registry).await?),
+            Stage::Draining(_) => (v1::DaemonState::Draining, 0),
+        };
+        let facts = self.facts();
+        Ok(Response::new(v1::GetDaemonInfoResponse {
+            version: facts.version.clone(),
+            protocol: PROTOCOL,
+            pid: facts.pid,
+            started_at_ms: facts.started_at.0,
+            socket: facts.socket.to_string(),
+            data_dir: facts.data_dir.to_string(),
+            default_model: facts.default_model.clone(),
+            provider_key_source: facts.provider_key_source.clone(),
+            sessions,
+            state: state.into(),
+        }))
+    }
+
+    async fn drain(&self, request: Request<v1::DrainRequest>) -> Result<Response<v1::DrainResponse>, Status> {
+        let grace = Duration::from_millis(request.get_ref().deadline_ms);
+        if grace > LONGEST {
+            return Err(invalid("deadline_ms", format!("at most {} (an hour)", LONGEST.as_millis())));
+        }
+        self.ask_drain(grace);
+        Ok(Response::new(v1::DrainResponse { pid: self.facts().pid }))
+    }
+}
+
+async fn count(registry: &Registry) -> Result<u64, Status> {
+    let rows = registry.list(ListFilter { all: true, ..ListFilter::default() }).await?;
+    Ok(rows.len() as u64)
+}
