@@ -8,7 +8,6 @@ use std::sync::Arc;
 use agentd_core::model::catalog::is_rehearsal;
 use agentd_types::config::Settings;
 use agentd_types::layout::Vars;
-use secrecy::SecretString;
 
 use super::anthropic::{AnthropicProvider, Config, Credential, DEFAULT_BASE_URL, KeyKind, SILENCE};
 use super::http::{BaseUrl, HttpError};
@@ -128,7 +127,7 @@ fn credential(settings: &Settings, vars: &impl Vars) -> Option<Credential> {
     ];
     candidates.into_iter().find_map(|(kind, secret, source, place)| {
         let secret = secret.filter(|it| !it.trim().is_empty())?;
-        Some(Credential { kind, secret: SecretString::from(secret), source, place })
+        Some(Credential::new(kind, secret, source, place))
     })
 }
 

@@ -42,6 +42,13 @@ pub struct Credential {
     pub place: &'static str,
 }
 
+impl Credential {
+    #[must_use]
+    pub fn new(kind: KeyKind, secret: String, source: &'static str, place: &'static str) -> Credential {
+        Credential { kind, secret: SecretString::from(secret), source, place }
+    }
+}
+
 /// What a provider needs to know.
 #[derive(Debug, Clone)]
 pub struct Config {
