@@ -11,9 +11,12 @@ fn decode(bytes: &[u8], chunk: usize) -> Vec<(String, String)> {
     events.into_iter().map(|event| (event.name, event.data)).collect()
 }
 
+/// Name, bytes, events.
+type Case = (&'static str, &'static [u8], &'static [(&'static str, &'static str)]);
+
 #[test]
 fn the_conformance_table() {
-    let cases: [(&str, &[u8], &[(&str, &str)]); 16] = [
+    let cases: [Case; 16] = [
         ("plain", b"data: a\n\n", &[("", "a")]),
         ("named", b"event: ping\ndata: {}\n\n", &[("ping", "{}")]),
         ("byte order mark", b"\xEF\xBB\xBFdata: a\n\n", &[("", "a")]),

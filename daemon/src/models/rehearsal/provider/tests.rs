@@ -6,7 +6,6 @@ use std::time::Duration;
 use agentd_core::model::{ApiMessage, FoldEnd, Folded, Folder};
 use agentd_types::content::{ResultPart, Role};
 use agentd_types::{Block, Json, ToolUseId};
-use futures_util::Stream;
 
 use super::*;
 
