@@ -1,1 +1,3 @@
-//! placeholder
+//! What the tests share. Nothing of the product depends on it.
+
+pub mod model;

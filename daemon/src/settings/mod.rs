@@ -1,1 +1,6 @@
-//! (room to be filled)
+//! Settings: reading the user's file. It never merges layers and never decides what a setting means.
+
+pub mod files;
+pub mod place;
+
+pub use files::{Loaded, SettingsError, parse, read};

@@ -1,1 +1,9 @@
-//! (room to be filled)
+//! What the model is sent of a conversation. It never stores anything and never reads a file.
+
+pub mod normalize;
+pub mod pairing;
+pub mod transcript;
+
+pub use normalize::{Normalized, normalize};
+pub use pairing::{Flaw, check};
+pub use transcript::{Repairs, Said};
