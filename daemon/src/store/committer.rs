@@ -1,0 +1,362 @@
+//! The commit thread: it alone writes and syncs the journal, and tells each waiter how far its batch has come. It never
+//! reads events and never waits for a waiter.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use agentd_types::{Seq, SessionId};
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use super::commit::{Batch, Commit, Level, Refusal, Request, Told};
+use super::journal::{Journal, Place};
+use super::limits::Limits;
+use super::record::{self, Body};
+use super::tail::{Committed, Tail};
+
+/// What was written and waits for the sync.
+struct Unsynced {
+    what: Kept,
+    told: Told,
+}
+
+enum Kept {
+    Events { batch: Batch, place: Place },
+    Deleted(SessionId),
+    Nothing,
+}
+
+/// The commit thread's state. `run` is the thread; everything else is called by it.
+pub(super) struct Committer {
+    journal: Journal,
+    tail: Arc<Tail>,
+    limits: Limits,
+    /// The last event written of each session; `Seq::ZERO` for none.
+    last: HashMap<SessionId, Seq>,
+    refused: HashMap<SessionId, Refusal>,
+    /// Set once, when nothing is acknowledged any more.
+    trouble: Arc<OnceLock<String>>,
+    unsynced: Vec<Unsynced>,
+    /// When the oldest of them was written, or when there was last anything to do.
+    since: Instant,
+    marked: Marked,
+}
+
+/// Whether an idle mark is the journal's last record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marked {
+    Yes,
+    No,
+}
+
+/// Batches that will share one write.
+#[derive(Default)]
+struct Run {
+    size: u64,
+    entries: Vec<(Batch, Told)>,
+}
+
+impl Committer {
+    pub(super) fn new(
+        journal: Journal,
+        tail: Arc<Tail>,
+        limits: Limits,
+        last: HashMap<SessionId, Seq>,
+        refused: HashMap<SessionId, Refusal>,
+        trouble: Arc<OnceLock<String>>,
+    ) -> Committer {
+        let (unsynced, since, marked) = (Vec::new(), Instant::now(), Marked::No);
+        Committer { journal, tail, limits, last, refused, trouble, unsynced, since, marked }
+    }
+
+    /// The thread: until it is told to stop, or nobody is left to ask.
+    pub(super) fn run(mut self, queue: Receiver<Request>) {
+        loop {
+            match self.next(&queue) {
+                Ok(first) => {
+                    let (group, stop) = self.gather(first, &queue);
+                    self.commit(group);
+                    if let Some(done) = stop {
+                        let outcome = self.finish();
+                        // Later requests are told by being dropped.
+                        drop((queue, self));
+                        let _ = done.send(outcome);
+                        return;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.rest(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    if let Err(reason) = self.finish() {
+                        tracing::error!(%reason, "the store did not end cleanly");
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for a request, at most until something is due.
+    fn next(&self, queue: &Receiver<Request>) -> Result<Request, RecvTimeoutError> {
+        let due = match (self.unsynced.is_empty(), self.marked) {
+            (false, _) => self.since + self.limits.written,
+            (true, Marked::No) if self.trouble.get().is_none() => self.since + self.limits.idle,
+            (true, _) => return queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        queue.recv_timeout(due.saturating_duration_since(Instant::now()))
+    }
+
+    /// What has queued up meanwhile, without waiting, bounded in number and bytes.
+    fn gather(&self, first: Request, queue: &Receiver<Request>) -> (Vec<Request>, Option<oneshot::Sender<Result<(), String>>>) {
+        let (mut group, mut bytes, mut next) = (Vec::new(), 0, Some(first));
+        while let Some(request) = next {
+            match request {
+                Request::Stop { done } => return (group, Some(done)),
+                Request::Append { ref batch, .. } => bytes += batch.events.iter().map(Bytes::len).sum::<usize>(),
+                Request::Forget { .. } | Request::Barrier { .. } => {}
+            }
+            group.push(request);
+            let full = group.len() >= self.limits.group_batches || bytes >= self.limits.group_bytes;
+            next = if full { None } else { queue.try_recv().ok() };
+        }
+        (group, None)
+    }
+
+    /// Writes a group, and syncs it if anything in it asks for that or something older is due.
+    fn commit(&mut self, group: Vec<Request>) {
+        let (mut run, mut sync, mut rooms) = (Run::default(), Sync::Later, Vec::with_capacity(group.len()));
+        for request in group {
+            match request {
+                Request::Append { batch, told, room } => {
+                    rooms.push(room);
+                    if batch.level == Level::Synced {
+                        sync = Sync::Now;
+                    }
+                    self.add(&mut run, batch, told);
+                }
+                Request::Forget { session, told, room } => {
+                    rooms.push(room);
+                    self.write(std::mem::take(&mut run));
+                    self.delete(session, told);
+                    sync = Sync::Now;
+                }
+                Request::Barrier { told, room } => {
+                    rooms.push(room);
+                    self.write(std::mem::take(&mut run));
+                    self.wait_for_sync(Kept::Nothing, told);
+                    sync = Sync::Now;
+                }
+                Request::Stop { .. } => unreachable!("gather takes it out"),
+            }
+        }
+        self.write(run);
+        if sync == Sync::Now || self.is_due() {
+            self.sync();
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        !self.unsynced.is_empty() && self.since.elapsed() >= self.limits.written
+    }
+
+    /// Puts a batch into the run; what is in the run is written first where both do not fit into the segment.
+    fn add(&mut self, run: &mut Run, batch: Batch, told: Told) {
+        let size = record::size(&body_of(&batch));
+        if !run.entries.is_empty() && !self.journal.fits(run.size + size) {
+            self.write(std::mem::take(run));
+        }
+        match self.admit(&batch, size) {
+            Ok(()) => {
+                run.size += size;
+                run.entries.push((batch, told));
+            }
+            Err(reason) => told.end(Commit::Failed(reason)),
+        }
+    }
+
+    /// Whether the batch goes on where its session ends; if so, the session ends with it.
+    fn admit(&mut self, batch: &Batch, size: u64) -> Result<(), String> {
+        self.open_for(batch.session)?;
+        let count = batch.events.len() as u64;
+        if count == 0 {
+            return Err("a batch without events cannot be kept".to_owned());
+        }
+        if size > u64::from(self.limits.batch) {
+            return Err(format!("the batch takes {size} bytes, at most {} are kept at once", self.limits.batch));
+        }
+        let last = self.last.get(&batch.session).copied().unwrap_or(Seq::ZERO);
+        let due = last.0.checked_add(1).filter(|due| *due == batch.first.0);
+        let Some(end) = due.and_then(|due| due.checked_add(count)) else {
+            let reason = "something before it was not kept, or it was kept already";
+            return Err(format!("event {} does not follow event {last} of session {}: {reason}", batch.first, batch.session));
+        };
+        self.last.insert(batch.session, Seq(end - 1));
+        Ok(())
+    }
+
+    fn open_for(&self, session: SessionId) -> Result<(), String> {
+        if let Some(trouble) = self.trouble.get() {
+            return Err(trouble.clone());
+        }
+        match self.refused.get(&session) {
+            None => Ok(()),
+            Some(Refusal::Deleted) => Err(format!("session {session} is deleted")),
+            Some(Refusal::Quarantined(reason)) => Err(format!("session {session} is quarantined: {reason}")),
+        }
+    }
+
+    /// Writes a run at once; if that fails, each of its batches alone, so that one that does not fit hurts no other session.
+    fn write(&mut self, run: Run) {
+        if run.entries.is_empty() {
+            return;
+        }
+        let bodies: Vec<Body<'_>> = run.entries.iter().map(|(batch, _)| body_of(batch)).collect();
+        match self.journal.write(&bodies) {
+            Ok(places) => {
+                for ((batch, told), place) in run.entries.into_iter().zip(places) {
+                    self.wait_for_sync(Kept::Events { batch, place }, told);
+                }
+            }
+            Err(error) => {
+                for (batch, _) in run.entries.iter().rev() {
+                    // It was admitted, so its first number is at least 1.
+                    self.last.insert(batch.session, Seq(batch.first.0.saturating_sub(1)));
+                }
+                let reason = error.to_string();
+                if error.is_final() {
+                    self.give_up(&reason);
+                }
+                let alone = run.entries.len() == 1;
+                for (batch, told) in run.entries {
+                    let again = if alone { Err(reason.clone()) } else { self.admit(&batch, record::size(&body_of(&batch))) };
+                    match again {
+                        Ok(()) => self.write(Run { size: 0, entries: vec![(batch, told)] }),
+                        Err(reason) => told.end(Commit::Failed(reason)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn delete(&mut self, session: SessionId, told: Told) {
+        let written = match (self.trouble.get(), self.refused.get(&session)) {
+            (Some(trouble), _) => Err(trouble.clone()),
+            (None, Some(Refusal::Deleted)) => Err(format!("session {session} is deleted already")),
+            (None, None) if !self.last.contains_key(&session) => Err(format!("there is no session {session}")),
+            (None, None | Some(Refusal::Quarantined(_))) => self.journal.write(&[Body::Deleted { session }]).map(|_| ()).map_err(|error| {
+                if error.is_final() {
+                    self.give_up(&error.to_string());
+                }
+                error.to_string()
+            }),
+        };
+        match written {
+            Ok(()) => {
+                self.last.remove(&session);
+                self.refused.insert(session, Refusal::Deleted);
+                self.wait_for_sync(Kept::Deleted(session), told);
+            }
+            Err(reason) => told.end(Commit::Failed(reason)),
+        }
+    }
+
+    fn wait_for_sync(&mut self, what: Kept, mut told: Told) {
+        if self.unsynced.is_empty() {
+            self.since = Instant::now();
+        }
+        match &what {
+            Kept::Events { batch, .. } => {
+                self.marked = Marked::No;
+                if batch.level == Level::Written {
+                    told.written();
+                }
+            }
+            Kept::Deleted(_) => self.marked = Marked::No,
+            Kept::Nothing => {}
+        }
+        self.unsynced.push(Unsynced { what, told });
+    }
+
+    /// One sync for all that waits: then it is published, then everybody is told.
+    fn sync(&mut self) {
+        let outcome = match self.trouble.get() {
+            Some(trouble) => Err(trouble.clone()),
+            None => self.journal.sync().map_err(|error| error.to_string()),
+        };
+        let unsynced = std::mem::take(&mut self.unsynced);
+        self.since = Instant::now();
+        if let Err(reason) = outcome {
+            self.give_up(&reason);
+            for Unsynced { told, .. } in unsynced {
+                told.end(Commit::Failed(reason.clone()));
+            }
+            return;
+        }
+        let (mut committed, mut tolds) = (Vec::with_capacity(unsynced.len()), Vec::with_capacity(unsynced.len()));
+        for Unsynced { what, told } in unsynced {
+            tolds.push(told);
+            match what {
+                Kept::Events { batch, place } => {
+                    committed.push(Committed::Events { session: batch.session, first: batch.first, events: batch.events.into(), place });
+                }
+                Kept::Deleted(session) => committed.push(Committed::Deleted(session)),
+                Kept::Nothing => {}
+            }
+        }
+        self.tail.publish(committed);
+        for told in tolds {
+            told.end(Commit::Synced);
+        }
+    }
+
+    /// Nothing came for a while: what is due is synced; then a mark tells the next opening that everything was.
+    fn rest(&mut self) {
+        if self.unsynced.is_empty() {
+            self.mark();
+        } else {
+            self.sync();
+        }
+    }
+
+    /// Its failure harms nothing but what it would have told.
+    fn mark(&mut self) {
+        if self.marked == Marked::Yes || self.trouble.get().is_some() {
+            return;
+        }
+        self.marked = Marked::Yes;
+        if let Err(error) = self.journal.write(&[Body::Mark]) {
+            tracing::warn!(%error, "could not mark the journal as idle");
+            if error.is_final() {
+                self.give_up(&error.to_string());
+            }
+        }
+    }
+
+    /// The last words: everything synced, marked, and that synced too.
+    fn finish(&mut self) -> Result<(), String> {
+        self.sync();
+        self.mark();
+        self.sync();
+        self.trouble.get().map_or(Ok(()), |trouble| Err(trouble.clone()))
+    }
+
+    fn give_up(&self, reason: &str) {
+        if self.trouble.set(reason.to_owned()).is_ok() {
+            tracing::error!(%reason, "the store acknowledges nothing any more");
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    Now,
+    Later,
+}
+
+fn body_of(batch: &Batch) -> Body<'_> {
+    Body::Events { session: batch.session, first: batch.first, events: &batch.events }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! Every bound of the store in one place. It never reads settings: the numbers are handed in or are the defaults here.
+
+use std::time::Duration;
+
+/// The store's bounds. Tests and the simulation use small ones; the daemon uses the defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// A segment's length in bytes; one batch that does not fit gets a segment of its own size.
+    pub segment: u32,
+    /// A segment grows by this many zero bytes at a time.
+    pub chunk: u32,
+    /// The largest batch, in bytes on disk.
+    pub batch: u32,
+    /// At most this many batches share one write.
+    pub group_batches: usize,
+    /// Gathering stops once a group holds this many bytes; the batch that crosses the line still belongs to it.
+    pub group_bytes: usize,
+    /// Room of the input queue, in units of [`QUEUE_UNIT`] bytes; every batch takes at least one.
+    pub queue_units: u32,
+    /// Bytes of recently committed events kept in memory, over all sessions.
+    pub cache: usize,
+    /// A written batch is synced at the latest this long after its write.
+    pub written: Duration,
+    /// After this long without anything new, an idle mark is written.
+    pub idle: Duration,
+}
+
+/// Bytes one unit of queue room stands for.
+pub const QUEUE_UNIT: usize = 16 * 1024;
+
+/// At most this many records make one page of a read.
+pub const PAGE_RECORDS: usize = 4096;
+
+/// Neighbouring records are fetched with one read up to this many bytes.
+pub const READ_SPAN: u32 = 256 * 1024;
+
+/// Foreign records of at most this many bytes between two wanted ones are read along.
+pub const READ_GAP: u32 = 4 * 1024;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            segment: 8 * 1024 * 1024,
+            chunk: 256 * 1024,
+            batch: 64 * 1024 * 1024,
+            group_batches: 1024,
+            group_bytes: 4 * 1024 * 1024,
+            queue_units: 4096,
+            cache: 16 * 1024 * 1024,
+            written: Duration::from_secs(1),
+            idle: Duration::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Opening: replays every segment, cuts a torn tail, sets damaged sessions apart. It never panics on what it finds and never
+//! removes a record that was synced.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentd_types::{Seq, SessionId};
+
+use super::commit::Refusal;
+use super::file::{File, FileSystem};
+use super::journal::{Place, Position, Start, WriteError, start_segment};
+use super::limits::Limits;
+use super::record::{Header, Kind};
+use super::scan::{Piece, Rules, Scanned, scan, tear};
+use super::segment::{self, BootId, FORMAT, Named, SEGMENT_HEADER, Segment, SegmentHeader, path_of};
+use super::tail::Indexed;
+
+/// What opening found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// Every readable session and its last event, ascending by id.
+    pub sessions: Vec<(SessionId, Seq)>,
+    /// What a crash had left half-written, if anything; nothing synced was in it.
+    pub cut: Option<Cut>,
+    /// Sessions with a damaged record, and why; ascending by id. Others are not touched by it.
+    pub quarantined: Vec<(SessionId, String)>,
+    /// Where records were lost; in the journal's order.
+    pub damage: Vec<Damage>,
+}
+
+/// A torn tail that was cut off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    pub segment: PathBuf,
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// Records that were there and cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The segment in which the first readable thing behind the damage lies.
+    pub segment: PathBuf,
+    pub offset: u64,
+    pub records: u64,
+    /// How many of them belong to sessions nobody can name. Where it is not 0, a session may have lost its newest events
+    /// without being quarantined.
+    pub unnamed: u64,
+}
+
+/// Why the store does not open. Nothing was changed but a torn tail.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("cannot use the data folder {}: {source}; make it writable for yourself, or choose another one", .path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("cannot read the journal segment {}: {source}; check the disk and the file's owner", .path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot make the journal segment {} durable: {source}; free some space or check the disk, then start again", .path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("the journal segment {} has format {found}, this agentd knows up to {FORMAT}; start the newer agentd again", .path.display())]
+    Newer { path: PathBuf, found: u32 },
+    #[error(transparent)]
+    Start(#[from] WriteError),
+    #[error("cannot start the commit thread: {source}; raise the limit of processes")]
+    Thread { source: io::Error },
+}
+
+/// The journal as replay left it.
+pub struct Replayed {
+    pub opened: Opened,
+    pub sessions: HashMap<SessionId, Vec<Indexed>>,
+    pub refused: HashMap<SessionId, Refusal>,
+    pub position: Position,
+}
+
+/// Replays the journal in `dir`, making the folder if it is missing. Blocks.
+pub fn replay(files: &dyn FileSystem, dir: &Path, boot: BootId, limits: &Limits) -> Result<Replayed, OpenError> {
+    let mut replay = Replay::default();
+    let mut last = None;
+    let numbers = find_segments(files, dir)?;
+    for (at, number) in numbers.iter().enumerate() {
+        let found = Found::read(files, dir, *number)?;
+        replay.enter(&found);
+        let scanned = scan(*number, &found.bytes, replay.expected.unwrap_or(0));
+        if at + 1 < numbers.len() {
+            replay.apply(&found, &scanned, scanned.pieces.len());
+        } else {
+            last = Some(replay.settle(found, &scanned, boot, limits)?);
+        }
+    }
+    let segment = match last {
+        Some(segment) => segment,
+        None => first_segment(files, dir, boot, limits)?,
+    };
+    Ok(replay.finish(segment))
+}
+
+/// The numbers of the segments, ascending; what was left of a cut creation is removed.
+fn find_segments(files: &dyn FileSystem, dir: &Path) -> Result<Vec<u32>, OpenError> {
+    let folder = |source| OpenError::Folder { path: dir.to_owned(), source };
+    files.create_dir(dir).map_err(folder)?;
+    let mut numbers = Vec::new();
+    for name in files.list(dir).map_err(folder)? {
+        match segment::named(&name) {
+            Named::Segment(number) => numbers.push(number),
+            Named::Unfinished => files.remove(&dir.join(name)).map_err(folder)?,
+            Named::Foreign => {}
+        }
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+fn first_segment(files: &dyn FileSystem, dir: &Path, boot: BootId, limits: &Limits) -> Result<Segment, OpenError> {
+    let start = Start { number: 1, first_record: 1, previous: None };
+    let segment = start_segment(files, dir, start, boot, limits, 0).map_err(|error| match error {
+        WriteError::Create { source, .. } => OpenError::Folder { path: dir.to_owned(), source },
+        WriteError::Write { .. } | WriteError::Folder { .. } | WriteError::Sync { .. } | WriteError::Exhausted => error.into(),
+    })?;
+    // The folder itself may be new.
+    if let Some(parent) = dir.parent()
+        && let Err(error) = files.sync_dir(parent)
+    {
+        tracing::warn!(folder = %parent.display(), %error, "could not sync the folder above the journal's");
+    }
+    Ok(segment)
+}
+
+/// A segment's file and content.
+struct Found {
+    number: u32,
+    path: PathBuf,
+    file: Arc<dyn File>,
+    bytes: Vec<u8>,
+    /// Absent when it is damaged.
+    header: Option<SegmentHeader>,
+}
+
+impl Found {
+    fn read(files: &dyn FileSystem, dir: &Path, number: u32) -> Result<Found, OpenError> {
+        let path = path_of(dir, number);
+        let read = files.open(&path).and_then(|file| {
+            let bytes = read_all(file.as_ref())?;
+            Ok((file, bytes))
+        });
+        let (file, bytes) = read.map_err(|source| OpenError::Read { path: path.clone(), source })?;
+        let header = SegmentHeader::decode(&bytes).filter(|header| header.segment == number);
+        if let Some(SegmentHeader { format: found, .. }) = header.filter(|header| header.format > FORMAT) {
+            return Err(OpenError::Newer { path, found });
+        }
+        Ok(Found { number, path, file, bytes, header })
+    }
+
+    fn rules(&self, boot: BootId) -> Rules {
+        match &self.header {
+            Some(header) if header.boot.is_same_as(&boot) => Rules::Kill,
+            Some(_) | None => Rules::PowerLoss,
+        }
+    }
+}
+
+/// The whole file; blocks the disk cannot read become zeros, so that they are damage and not the end of everything.
+fn read_all(file: &dyn File) -> io::Result<Vec<u8>> {
+    const BLOCK: usize = 4096;
+    let size = u32::try_from(file.size()?).map_err(|_| io::Error::new(io::ErrorKind::FileTooLarge, "no segment is that long"))?;
+    let mut bytes = vec![0; size as usize];
+    if let Err(error) = file.read_at(&mut bytes, 0) {
+        tracing::warn!(%error, "a journal segment is unreadable in part");
+        for (at, block) in bytes.chunks_mut(BLOCK).enumerate() {
+            if file.read_at(block, (at * BLOCK) as u64).is_err() {
+                block.fill(0);
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// What replay knows so far.
+#[derive(Default)]
+struct Replay {
+    /// The next record's number; unknown before the first.
+    expected: Option<u64>,
+    previous: Option<SessionId>,
+    sessions: BTreeMap<SessionId, Vec<Indexed>>,
+    deleted: HashSet<SessionId>,
+    quarantined: BTreeMap<SessionId, String>,
+    damage: Vec<Damage>,
+    cut: Option<Cut>,
+}
+
+impl Replay {
+    /// A segment's header tells what must have come before it.
+    fn enter(&mut self, found: &Found) {
+        match &found.header {
+            Some(header) => self.arrive(found, 0, header.first_record, header.previous),
+            None => self.damage.push(Damage { segment: found.path.clone(), offset: 0, records: 0, unnamed: 0 }),
+        }
+    }
+
+    /// Goes on at record `number`; those that are missing before it are damage, the last of them of session `previous`.
+    fn arrive(&mut self, found: &Found, offset: u64, number: u64, previous: Option<SessionId>) {
+        let records = number.saturating_sub(self.expected.unwrap_or(number));
+        if records > 0 {
+            self.damage.push(Damage { segment: found.path.clone(), offset, records, unnamed: records - 1 });
+            if let Some(session) = previous {
+                self.quarantine(session, format!("a record before byte {offset} of {} is damaged", found.path.display()));
+            }
+        }
+        self.expected = Some(number);
+        self.previous = previous;
+    }
+
+    fn apply(&mut self, found: &Found, scanned: &Scanned, count: usize) {
+        for piece in &scanned.pieces[..count] {
+            match piece {
+                Piece::Good { offset, header } => {
+                    self.arrive(found, *offset, header.before.number, header.before.previous);
+                    self.take(found, *offset, header);
+                    self.pass(header);
+                }
+                Piece::BadPayload { offset, header, why } => {
+                    self.arrive(found, *offset, header.before.number, header.before.previous);
+                    self.damage.push(Damage { segment: found.path.clone(), offset: *offset, records: 1, unnamed: 0 });
+                    if let Some(session) = header.kind.session() {
+                        self.quarantine(session, format!("byte {offset} of {}: {why}", found.path.display()));
+                    }
+                    self.pass(header);
+                }
+                // What it was shows in the numbers around it.
+                Piece::Unreadable { .. } => {}
+            }
+        }
+    }
+
+    fn pass(&mut self, header: &Header) {
+        self.expected = Some(header.before.number + 1);
+        self.previous = header.kind.session();
+    }
+
+    fn take(&mut self, found: &Found, offset: u64, header: &Header) {
+        match header.kind {
+            Kind::Mark => {}
+            Kind::Deleted { session } => {
+                self.sessions.remove(&session);
+                self.quarantined.remove(&session);
+                self.deleted.insert(session);
+            }
+            Kind::Events { session, .. } if self.deleted.contains(&session) || self.quarantined.contains_key(&session) => {}
+            Kind::Events { session, first, count } => {
+                let records = self.sessions.entry(session).or_default();
+                let last = records.last().map_or(0, |record| record.first.0 + u64::from(record.count) - 1);
+                if first.0 == last + 1 {
+                    // A segment is below 4 GiB: `read_all`.
+                    let place = Place { segment: found.number, offset: offset as u32, len: header.record_len() as u32 };
+                    records.push(Indexed { first, count, place });
+                } else if first.0 + u64::from(count) - 1 > last {
+                    self.quarantine(session, format!("event {first} follows event {last}; those between are damaged"));
+                }
+            }
+        }
+    }
+
+    fn quarantine(&mut self, session: SessionId, reason: String) {
+        if !self.deleted.contains(&session) {
+            self.sessions.remove(&session);
+            self.quarantined.entry(session).or_insert(reason);
+        }
+    }
+
+    /// The last segment: cuts what is torn, makes the rest durable, and hands it on for writing.
+    fn settle(&mut self, found: Found, scanned: &Scanned, boot: BootId, limits: &Limits) -> Result<Segment, OpenError> {
+        let torn = tear(scanned, found.rules(boot));
+        let keep = torn.unwrap_or(scanned.pieces.len());
+        let end = torn.map_or(scanned.end, |at| scanned.pieces[at].offset());
+        self.apply(&found, scanned, keep);
+        if scanned.extent > end {
+            self.cut = Some(Cut { segment: found.path.clone(), offset: end, bytes: scanned.extent - end });
+        }
+        let allocated = self.make_durable(&found, scanned, end).map_err(|source| OpenError::Write { path: found.path.clone(), source })?;
+        let limit = u64::from(limits.segment).max(end);
+        Ok(Segment::reopened(found.number, found.path, found.file, end, allocated, limit))
+    }
+
+    /// Zeros behind the end, and a sync before anything is served. What was never synced for sure is written again first:
+    /// a sync that had failed left pages that look clean and are not on the disk.
+    fn make_durable(&self, found: &Found, scanned: &Scanned, end: u64) -> io::Result<u64> {
+        let size = found.bytes.len() as u64;
+        segment::zero(found.file.as_ref(), end, scanned.extent.min(size).max(end))?;
+        let (from, to) = (scanned.synced.min(end).min(size), end.min(size));
+        if let Ok(unsure) = usize::try_from(from).and_then(|from| usize::try_from(to).map(|to| &found.bytes[from..to])) {
+            found.file.write_at(unsure, from)?;
+        }
+        found.file.sync_data()?;
+        Ok(size.max(end).max(SEGMENT_HEADER))
+    }
+
+    fn finish(self, segment: Segment) -> Replayed {
+        let Replay { expected, previous, sessions, deleted, quarantined, damage, cut } = self;
+        let end = |records: &Vec<Indexed>| records.last().map_or(Seq::ZERO, |record| Seq(record.first.0 + u64::from(record.count) - 1));
+        let opened = Opened {
+            sessions: sessions.iter().map(|(session, records)| (*session, end(records))).collect(),
+            cut,
+            quarantined: quarantined.iter().map(|(session, reason)| (*session, reason.clone())).collect(),
+            damage,
+        };
+        let deleted = deleted.into_iter().map(|session| (session, Refusal::Deleted));
+        let quarantined = quarantined.into_iter().map(|(session, reason)| (session, Refusal::Quarantined(reason)));
+        Replayed {
+            opened,
+            sessions: sessions.into_iter().collect(),
+            refused: deleted.chain(quarantined).collect(),
+            position: Position { segment, number: expected.unwrap_or(1), previous },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

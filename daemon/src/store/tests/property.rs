@@ -1,0 +1,222 @@
+//! Random schedules of appends, deletions, faults and crashes: what was acknowledged is there, in order, once.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::store::memory::Operation;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Append { session: u8, sizes: Vec<u16>, level: Level },
+    Forget { session: u8 },
+    Barrier,
+    FailWrite { taken: u16 },
+    FailSync,
+    FullDisk,
+    FreeDisk,
+    Kill,
+    PowerLoss { seed: u64 },
+    CleanStop,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let level = prop_oneof![Just(Level::Written), Just(Level::Synced)];
+    let sizes = prop::collection::vec(prop_oneof![9 => 0..400u16, 1 => 0..9000u16], 1..4);
+    prop_oneof![
+        20 => (0..3u8, sizes, level).prop_map(|(session, sizes, level)| Step::Append { session, sizes, level }),
+        1 => (0..3u8).prop_map(|session| Step::Forget { session }),
+        1 => Just(Step::Barrier),
+        // Less than a record: only a crash could make a whole one that was told to have failed come back.
+        1 => (0..80u16).prop_map(|taken| Step::FailWrite { taken }),
+        1 => Just(Step::FailSync),
+        1 => Just(Step::FullDisk),
+        2 => Just(Step::FreeDisk),
+        1 => Just(Step::Kill),
+        2 => any::<u64>().prop_map(|seed| Step::PowerLoss { seed }),
+        1 => Just(Step::CleanStop),
+    ]
+}
+
+/// What the caller knows of a session.
+#[derive(Default, Clone)]
+struct Known {
+    /// Which session this is; a deleted one is followed by another.
+    generation: u128,
+    /// Everything appended that did not fail, in order.
+    sent: Vec<String>,
+    /// How many of them were acknowledged as synced.
+    synced: usize,
+    /// How many of them were acknowledged as written.
+    written: usize,
+}
+
+struct World {
+    files: MemoryFiles,
+    store: Store,
+    boot: u32,
+    known: BTreeMap<u8, Known>,
+    deleted: Vec<SessionId>,
+    /// Written appends whose last word is not heard yet: session, length up to them.
+    waiting: Vec<(u8, usize, Heard)>,
+    made: u64,
+}
+
+impl World {
+    fn new() -> World {
+        let files = MemoryFiles::new();
+        let store = open_on(&files, BootId::new("0")).0;
+        World { files, store, boot: 0, known: BTreeMap::new(), deleted: Vec::new(), waiting: Vec::new(), made: 0 }
+    }
+
+    fn id(&self, name: u8) -> SessionId {
+        let generation = self.known.get(&name).map_or(0, |known| known.generation);
+        session(1 + u128::from(name) + 1000 * generation)
+    }
+
+    fn append(&mut self, name: u8, sizes: &[u16], level: Level) {
+        let id = self.id(name);
+        let events: Vec<String> = sizes.iter().map(|size| self.event(*size)).collect();
+        let known = self.known.entry(name).or_default();
+        let first = known.sent.len() as u64 + 1;
+        let texts: Vec<&str> = events.iter().map(String::as_str).collect();
+        let heard = send(&self.store, batch(id, first, &texts, level));
+        let len = known.sent.len() + events.len();
+        match (level, heard.next()) {
+            (_, Commit::Failed(_)) => {}
+            (_, Commit::Synced) => {
+                known.sent.extend(events);
+                (known.synced, known.written) = (len, len);
+            }
+            (_, Commit::Written) => {
+                known.sent.extend(events);
+                known.written = len;
+                self.waiting.push((name, len, heard));
+            }
+        }
+        self.listen();
+    }
+
+    fn event(&mut self, size: u16) -> String {
+        self.made += 1;
+        format!("{}{}", self.made, "-".repeat(size.into()))
+    }
+
+    /// Takes the last words of written appends as far as they have come.
+    fn listen(&mut self) {
+        self.waiting.retain(|(name, len, heard)| match heard.0.try_recv() {
+            Ok(Commit::Synced) => {
+                if let Some(known) = self.known.get_mut(name) {
+                    known.synced = known.synced.max(*len);
+                }
+                false
+            }
+            Ok(_) => false,
+            Err(_) => true,
+        });
+    }
+
+    /// Another process opens what is left. `least` of each session must be there.
+    fn reopen(&mut self, files: MemoryFiles, least: fn(&Known) -> usize) {
+        self.listen();
+        self.waiting.clear();
+        let (store, opened) = open_on(&files, BootId::new(&self.boot.to_string()));
+        assert_eq!((&opened.quarantined, &opened.damage), (&vec![], &vec![]), "no crash is damage");
+        for id in &self.deleted {
+            assert_eq!(store.last_seq(*id), None, "deleted is deleted");
+        }
+        for name in self.known.keys().copied().collect::<Vec<_>>() {
+            let id = self.id(name);
+            let known = self.known.entry(name).or_default();
+            let found = store.last_seq(id).map_or(vec![], |_| all(&store, id));
+            assert!(found.len() >= least(known), "{} of {} are there", found.len(), least(known));
+            assert!(found.len() <= known.sent.len(), "nothing that failed, nothing twice");
+            assert_eq!(found, known.sent[..found.len()], "the same, in order");
+            (known.synced, known.written) = (found.len(), found.len());
+            known.sent = found;
+        }
+        (self.files, self.store) = (files, store);
+    }
+
+    fn forget(&mut self, name: u8) {
+        let id = self.id(name);
+        if self.store.last_seq(id).is_some() && forget(&self.store, id) == Commit::Synced {
+            self.deleted.push(id);
+            let generation = self.known.get(&name).map_or(0, |known| known.generation) + 1;
+            self.known.insert(name, Known { generation, ..Known::default() });
+        }
+        self.listen();
+    }
+
+    /// After a failed sync nobody knows what of the unacknowledged is there: a new process tells.
+    fn settle_after_failure(&mut self, pending: Option<(u8, Vec<String>)>) {
+        if self.store.trouble().is_some() {
+            if let Some((name, events)) = pending {
+                self.known.entry(name).or_default().sent.extend(events);
+            }
+            self.files.free_space();
+            self.reopen(self.files.after_kill(), |known| known.synced);
+        }
+    }
+
+    fn run(&mut self, step: &Step) {
+        match step {
+            Step::Append { session, sizes, level } => {
+                let made = self.made;
+                self.append(*session, sizes, *level);
+                let events = (made + 1..).zip(sizes).map(|(at, size)| format!("{at}{}", "-".repeat((*size).into()))).collect();
+                self.settle_after_failure(Some((*session, events)));
+            }
+            Step::Forget { session } => {
+                // With a planned fault it could be half done; that is another test's matter.
+                let files = self.files.after_kill();
+                self.reopen(files, |known| known.written);
+                self.forget(*session);
+            }
+            Step::Barrier => {
+                let _ = barrier(&self.store);
+                self.listen();
+                self.settle_after_failure(None);
+            }
+            Step::FailWrite { taken } => self.files.fail(Operation::Write { taken: (*taken).into() }, ErrorKind::Other),
+            Step::FailSync => self.files.fail(Operation::SyncFile, ErrorKind::Other),
+            Step::FullDisk => self.files.limit_space(self.files.used()),
+            Step::FreeDisk => self.files.free_space(),
+            Step::Kill => {
+                self.files.free_space();
+                self.reopen(self.files.after_kill(), |known| known.written);
+            }
+            Step::PowerLoss { seed } => {
+                self.files.free_space();
+                self.boot += 1;
+                let mut state = seed | 1;
+                let mut pick = move |bound: u64| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    (state >> 33) % (bound + 1)
+                };
+                self.reopen(self.files.after_power_loss(&mut pick), |known| known.synced);
+            }
+            Step::CleanStop => {
+                self.files.free_space();
+                let clean = block(self.store.shutdown()).is_ok();
+                let least: fn(&Known) -> usize = if clean { |known| known.written } else { |known| known.synced };
+                self.reopen(self.files.after_power_loss(&mut |_| 0), least);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_acknowledged_is_there_once_and_in_order(steps in prop::collection::vec(step(), 1..60)) {
+        let mut world = World::new();
+        for step in &steps {
+            world.run(step);
+        }
+        world.run(&Step::Kill);
+    }
+}
