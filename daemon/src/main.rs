@@ -1,3 +1,66 @@
 //! The binary `agentd`: arguments, tracing, exit code. It never decides anything.
 
-fn main() {}
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentd::boot::{self, Config};
+use agentd::drain::Signals;
+use agentd_types::AbsPath;
+use agentd_types::layout::{Layout, Overrides, Vars};
+use anyhow::Context;
+use clap::Parser;
+
+/// Hosts coding-agent sessions and serves them over a Unix-domain socket.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// Where to listen (default: $AGENT_SOCKET, else the runtime folder).
+    #[arg(long)]
+    socket: Option<PathBuf>,
+    /// Where sessions are kept (default: $AGENT_DATA_DIR, else the user's data folder).
+    #[arg(long)]
+    data_dir: Option<PathBuf>,
+    /// The settings file (default: settings.json in $AGENT_CONFIG_DIR).
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Stay in the foreground; it always does.
+    #[arg(long)]
+    foreground: bool,
+}
+
+struct Environment;
+
+impl Vars for Environment {
+    fn var(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok().filter(|value| !value.is_empty())
+    }
+}
+
+fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == "__shim") {
+        return agentd::processes::shim_main();
+    }
+    let args = Args::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("AGENT_LOG").unwrap_or_else(|_| "info".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    agentd::models::http::install_tls_provider();
+    match run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("agentd cannot run: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> anyhow::Result<()> {
+    let overrides = Overrides { socket: args.socket, data_dir: args.data_dir, config_file: args.config };
+    let layout = Layout::find(&overrides, &Environment, rustix::process::getuid().as_raw())?;
+    let executable = AbsPath::new(std::env::current_exe().context("finding this program's own file")?)?;
+    let home = Environment.var("HOME").and_then(|home| AbsPath::new(home).ok());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().context("starting the runtime")?;
+    runtime.block_on(async {
+        let signals = Signals::new().context("taking over signals")?;
+        boot::run(Config { layout, executable, home }, &Environment, signals).await.map_err(anyhow::Error::from)
+    })
+}

@@ -1,7 +1,7 @@
 //! A conversation in memory: what was said, what was read, where it stands. Folded from the session's events alone;
 //! it never appends one itself.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use agentd_core::context::Said;
@@ -32,8 +32,6 @@ pub struct Conversation {
     pub last_usage: Usage,
     /// Bytes said since that answer.
     pub bytes_since: u64,
-    /// Per model, of the submission that runs.
-    pub models: BTreeMap<String, (Usage, Money)>,
 }
 
 impl Conversation {
@@ -46,6 +44,13 @@ impl Conversation {
     #[must_use]
     pub fn calls(&self, ids: &[ToolUseId]) -> Vec<Call> {
         ids.iter().filter_map(|id| self.calls.iter().find(|call| call.id == *id)).cloned().collect()
+    }
+
+    /// Every call id the conversation has: the model must not use one twice.
+    #[must_use]
+    pub fn call_ids(&self) -> HashSet<ToolUseId> {
+        let blocks = self.said.iter().flat_map(|said| &said.content);
+        blocks.filter_map(|block| as_call(block)).map(|call| call.id).collect()
     }
 
     /// Folds one durable event.

@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
-use agentd_core::query::{Abilities, Limits, LoopState, Resume, Seen, Terminal, ToolBatch};
+use agentd_core::model::catalog;
+use agentd_core::permission::{Policy, Scope};
+use agentd_core::query::{Abilities, FailureKind, Limits, ModelFailure, LoopState, Resume, Seen, Terminal, ToolBatch};
 use agentd_core::session::{Standing, Start, StartFrom, TaskEnd};
 use agentd_types::outcome::{ModelShare, SubmissionResult};
+use agentd_types::rule::Rule;
 use agentd_types::session::SessionMeta;
 use agentd_types::system::{Init, InterruptReason, LoopRecord, System};
 use agentd_types::{Body, Entry, Money, SessionId};
@@ -18,7 +21,9 @@ use super::kit::Kit;
 use super::ledger::{Durability, Feed, Ledger};
 use super::said::{interrupt_marker, meta_message};
 use super::tally::Tally;
+use crate::models::provider::Provider;
 use crate::permissions::asker::Asker;
+use crate::tools::tool::ToolContext;
 
 /// What a submission gets from its session.
 pub struct Surround {
@@ -35,12 +40,14 @@ pub struct Surround {
 pub struct QueryEngine {
     kit: Arc<Kit>,
     conversation: Conversation,
+    /// Who was asked last; a provider may count a session's requests.
+    provider: Option<(String, Arc<dyn Provider>)>,
 }
 
 impl QueryEngine {
     #[must_use]
     pub fn new(kit: Arc<Kit>, conversation: Conversation) -> QueryEngine {
-        QueryEngine { kit, conversation }
+        QueryEngine { kit, conversation, provider: None }
     }
 
     /// Folds an event that the session appended by itself (a prompt, a synthetic result).
@@ -51,16 +58,15 @@ impl QueryEngine {
     /// Drives one submission to its end. Its `result` (or `parked`) is durable when this returns, unless the store failed.
     pub async fn submit(mut self, start: Start, around: Surround, cancel: Cancel) -> (QueryEngine, TaskEnd) {
         let kit = Arc::clone(&self.kit);
-        let model = kit.models.effective(&around.meta.model);
+        let model = effective(&kit, &around.meta.model);
         let limits = limits(&kit, &start, &around.meta, &model);
         let (state, first) = opening(&start);
         let mut tally = Tally::new(&start, &model);
-        let provider = match kit.models.resolve(&model).await {
+        let provider = match self.provider_of(&model, &around).await {
             Ok(provider) => provider,
-            Err(error) => {
-                tally.refused(&error);
-                let terminal = Terminal::ModelError(error.into_failure());
-                let end = self.finish(&around, &mut tally, &state, &terminal, None).await;
+            Err(message) => {
+                let failure = ModelFailure { kind: FailureKind::Api("no_provider".to_owned()), status: None, message };
+                let end = self.finish(&around, &mut tally, &state, &Terminal::ModelError(failure), None).await;
                 return (self, end);
             }
         };
@@ -92,6 +98,20 @@ impl QueryEngine {
             Ended::Failed(failure) => TaskEnd::Failed(failure),
         };
         (self, end)
+    }
+
+    /// The session's provider; reading a rehearsal's script blocks.
+    async fn provider_of(&mut self, model: &str, around: &Surround) -> Result<Arc<dyn Provider>, String> {
+        if let Some((of, provider)) = &self.provider
+            && of == model
+        {
+            return Ok(Arc::clone(provider));
+        }
+        let (models, name, cwd) = (Arc::clone(&self.kit.models), model.to_owned(), around.meta.cwd.clone());
+        let resolved = tokio::task::spawn_blocking(move || models.resolve_in(&name, cwd.as_path())).await;
+        let provider = resolved.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        self.provider = Some((model.to_owned(), Arc::clone(&provider)));
+        Ok(provider)
     }
 
     /// What the last round learnt, if anything: it must survive an unload.
@@ -137,11 +157,42 @@ impl QueryEngine {
     }
 }
 
+/// The model that is asked: the session's, or the daemon's default.
+fn effective(kit: &Kit, model: &str) -> String {
+    let model = if model.trim().is_empty() { kit.models.default_model() } else { model.trim() };
+    model.to_owned()
+}
+
+/// The permission policy of a submission: the settings' rules, the session's own, and what answers put in force.
+#[must_use]
+pub fn policy(kit: &Kit, around: &Surround, context: &ToolContext) -> Policy {
+    let rules = |texts: &[String]| texts.iter().filter_map(|text| text.parse::<Rule>().ok()).collect::<Vec<_>>();
+    let settings = &kit.settings.permissions;
+    let mut allow = settings.allow.clone();
+    allow.extend(rules(&around.meta.allow));
+    allow.extend(rules(&around.allowed));
+    let mut deny = settings.deny.clone();
+    deny.extend(rules(&around.meta.deny));
+    Policy {
+        mode: around.meta.permission_mode,
+        allow,
+        deny,
+        ask: settings.ask.clone(),
+        scope: Scope {
+            cwd: context.cwd.clone(),
+            allowed: context.allowed.to_vec(),
+            home: kit.home.clone(),
+            protected: kit.protected.clone(),
+        },
+    }
+}
+
 /// The loop's brakes: the submission's own over the session's over the settings'.
 fn limits(kit: &Kit, start: &Start, meta: &SessionMeta, model: &str) -> Limits {
+    let facts = catalog::look_up(model).0;
     let max_turns = start.options.max_turns.or(meta.limits.max_turns).or(kit.settings.max_turns);
     Limits {
-        abilities: Abilities { compact: false, collapse: false, stop_hooks: false, escalate: kit.models.output_caps(model).can_raise() },
+        abilities: Abilities { compact: false, collapse: false, stop_hooks: false, escalate: facts.raised_cap() > facts.default_cap() },
         max_turns,
         max_budget: start.options.max_budget,
         ..Limits::default()

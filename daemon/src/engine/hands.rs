@@ -197,7 +197,7 @@ impl Hands for EngineHands<'_> {
         if self.cancel.token().is_cancelled() {
             return Err(Cut::Interrupted);
         }
-        let window = self.kit.models.window(&self.model);
+        let window = u64::from(agentd_core::model::catalog::look_up(&self.model).0.context_window);
         let room = if self.conversation.tokens() > window { Room::Full } else { Room::Fits };
         Ok(Prepared { room, budget: self.budget(), auto_compact: AutoCompact::NotNeeded })
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentd_core::tools::ToolSpec;
-use agentd_types::AbsPath;
+use agentd_types::{AbsPath, Timestamp};
 use agentd_types::config::Settings;
 
 use crate::clock::Clock;
@@ -13,7 +13,7 @@ use crate::tools::registry::ToolRegistry;
 
 /// The engine's equipment.
 pub struct Kit {
-    pub models: Models,
+    pub models: Arc<Models>,
     pub tools: ToolRegistry,
     pub specs: Arc<[ToolSpec]>,
     pub settings: Settings,
@@ -25,4 +25,11 @@ pub struct Kit {
     pub home: Option<AbsPath>,
     /// The daemon's own folders: never touched by a tool without a question.
     pub protected: Vec<AbsPath>,
+}
+
+/// The day of `now` in the machine's time zone, `2026-12-01`.
+#[must_use]
+pub fn day(now: Timestamp) -> String {
+    let moment = jiff::Timestamp::from_millisecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    moment.to_zoned(jiff::tz::TimeZone::system()).date().to_string()
 }
