@@ -10,14 +10,16 @@ use crate::store::{Commit, MemoryFiles, Store};
 
 const FIRST: u64 = SEGMENT_HEADER;
 
-/// Three sessions' records, the last one `last`, without a clean end. Returns where the last one lies.
-fn three(files: &MemoryFiles, last: &str) -> (u64, u64) {
-    let (store, _) = open(files);
+/// What a killed process left: three records, the last one `last`. Returns where the last one lies, too.
+fn three(last: &str) -> (MemoryFiles, u64, u64) {
+    let files = MemoryFiles::new();
+    let (store, _) = open(&files);
     put(&store, session(1), 1, &["a1"]);
     put(&store, session(2), 1, &["b1"]);
     put(&store, session(1), 2, &[last]);
     let from = FIRST + 2 * record_len(&["a1"]);
-    (from, from + record_len(&[last]))
+    // A copy: dropping the store ends it cleanly.
+    (files.after_kill(), from, from + record_len(&[last]))
 }
 
 fn expect_torn(files: &MemoryFiles, from: u64, what: &str) {
@@ -38,8 +40,7 @@ fn expect_torn(files: &MemoryFiles, from: u64, what: &str) {
 
 #[test]
 fn a_record_torn_at_any_byte_is_cut_and_the_rest_is_there() {
-    let files = MemoryFiles::new();
-    let (from, to) = three(&files, "the last one, which is torn");
+    let (files, from, to) = three("the last one, which is torn");
     let whole = files.content(&first_segment());
     let end = whole.iter().rposition(|byte| *byte != 0).expect("not empty") as u64 + 1;
     assert!(end > to - 8);
@@ -84,8 +85,7 @@ fn a_damaged_record_quarantines_its_session_alone() {
     let len = record_len(&["a1"]);
     // In the header (only the record behind knows whose it was), and in the content.
     for at in [FIRST + len + 20, FIRST + len + 85] {
-        let files = MemoryFiles::new();
-        three(&files, "a2");
+        let (files, ..) = three("a2");
         let (store, opened) = damaged(&files, at, 1);
         assert_eq!((opened.sessions, opened.cut), (vec![(session(1), Seq(2))], None));
         assert_eq!(opened.quarantined[0].0, session(2));
@@ -144,8 +144,7 @@ fn damage_at_the_end_of_a_full_segment_is_seen_by_the_next_ones_header() {
 
 #[test]
 fn a_damaged_segment_header_costs_no_record() {
-    let files = MemoryFiles::new();
-    three(&files, "a2");
+    let (files, ..) = three("a2");
     let (store, opened) = damaged(&files, 40, 1);
     assert_eq!((opened.sessions, opened.quarantined), (vec![(session(1), Seq(2)), (session(2), Seq(1))], vec![]));
     assert_eq!((opened.damage.len(), opened.damage[0].records), (1, 0));
@@ -175,8 +174,7 @@ fn unreadable_blocks_are_damage() {
 
 #[test]
 fn a_newer_format_is_refused_and_left_alone() {
-    let files = MemoryFiles::new();
-    three(&files, "a2");
+    let (files, ..) = three("a2");
     let mut content = files.content(&first_segment());
     let header = SegmentHeader::decode(&content).expect("a header");
     content[..128].copy_from_slice(&SegmentHeader { format: FORMAT + 1, ..header }.encode());
@@ -188,8 +186,7 @@ fn a_newer_format_is_refused_and_left_alone() {
 
 #[test]
 fn what_is_not_ours_is_left_and_cut_creations_are_removed() {
-    let files = MemoryFiles::new();
-    three(&files, "a2");
+    let (files, ..) = three("a2");
     for name in ["0000000002.journal.new", "notes.txt"] {
         files.create(&dir().join(name)).expect("made");
     }
@@ -202,13 +199,12 @@ fn what_is_not_ours_is_left_and_cut_creations_are_removed() {
 
 #[test]
 fn opening_again_and_again_changes_nothing() {
-    let files = MemoryFiles::new();
-    three(&files, "a2");
+    let (files, ..) = three("a2");
     let first = files.content(&first_segment());
     for round in 0..3 {
         let files = files.after_kill();
-        drop(open_on(&files, BootId::new(&round.to_string())));
-        assert_eq!(files.content(&first_segment())[..first.len() - 200], first[..first.len() - 200]);
+        let _running = open_on(&files, BootId::new(&round.to_string()));
+        assert_eq!(files.content(&first_segment()), first);
     }
     // Clean ends add a mark each and no event.
     for _ in 0..60 {

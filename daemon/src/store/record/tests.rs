@@ -111,7 +111,8 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), segment in any::<u32>(), offset in any::<u64>()) {
-        prop_assert!(decode(&bytes.into(), Spot { segment, offset }).is_err());
+        let spot = Spot { segment, offset };
+        prop_assert!(decode(&bytes.into(), spot).is_err());
     }
 
     #[test]
