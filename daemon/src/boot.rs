@@ -2,7 +2,6 @@
 //! It decides nothing.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentd_core::session::Projection;
 use agentd_types::layout::{Layout, Vars};

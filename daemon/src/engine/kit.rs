@@ -31,5 +31,5 @@ pub struct Kit {
 #[must_use]
 pub fn day(now: Timestamp) -> String {
     let moment = jiff::Timestamp::from_millisecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    moment.to_zoned(jiff::tz::TimeZone::system()).date().to_string()
+    moment.to_zoned_datetime(jiff::tz::TimeZone::system()).date().to_string()
 }

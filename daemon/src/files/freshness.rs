@@ -32,4 +32,10 @@ impl ReadCache {
     pub fn put(&mut self, seen: SeenFile) {
         Arc::make_mut(&mut self.0).insert(seen.path.clone(), seen);
     }
+
+    /// Entries that `before` does not have, or has otherwise.
+    #[must_use]
+    pub fn changed_since(&self, before: &ReadCache) -> Vec<SeenFile> {
+        self.0.values().filter(|seen| before.get(&seen.path) != Some(seen)).cloned().collect()
+    }
 }

@@ -41,7 +41,9 @@ impl Sessions for Rpc {
         let by = Caller::of(&request).origin();
         let v1::UpdateSessionRequest { session_id, changes } = request.into_inner();
         let changes = SessionChanges::try_from(required("changes", changes).map_err(bad_field)?).map_err(bad_field)?;
-        let info = self.session(&session_id).await?.update(changes, by).await?;
+        let registry = self.registry().await?;
+        let id = registry.find(&*session_id).await?;
+        let info = registry.update(id, changes, by).await?;
         Ok(Response::new(v1::UpdateSessionResponse { session: Some((&info).into()) }))
     }
 

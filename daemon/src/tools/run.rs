@@ -17,7 +17,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::registry::ToolRegistry;
-use super::tool::{Call, CallContext, CallLog, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::tool::{Boxed, Call, CallContext, CallLog, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::permissions::gate::{Gate, Passage};
 
 /// Calls that run beside each other at most.
@@ -90,7 +90,9 @@ pub async fn run_batch(
     for group in groups(&calls, tools) {
         let calls = &calls[group];
         let seen = context.clone();
-        let mut finished = stream::iter(calls.iter().map(|call| run.one(call, &seen))).buffered(PARALLEL);
+        // Boxed: a stream of unboxed ones cannot be proven `Send` for every lifetime.
+        let waiting: Vec<Boxed<'_, Done>> = calls.iter().map(|call| Box::pin(run.one(call, &seen)) as Boxed<'_, Done>).collect();
+        let mut finished = stream::iter(waiting).buffered(PARALLEL);
         let mut at = 0;
         while let Some(done) = finished.next().await {
             let call = &calls[at];
@@ -184,7 +186,7 @@ impl Run<'_> {
             Err(failure) => return refused(failure),
         };
         let effects = tool.traits(input).effects;
-        if let Some(message) = self.gate.forbids(&call.name, effects, &subject) {
+        if let Some(message) = self.gate.forbids(&call.name, &subject) {
             self.log.denied(call);
             return Done::error(message);
         }

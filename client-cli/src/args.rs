@@ -1,0 +1,234 @@
+//! The command line, as clap reads it; the doc comments are the help. It looks nothing up.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// tmux for coding agents: sessions that live in the daemon, seen and steered from here.
+#[derive(Parser, Debug)]
+#[command(name = "agent", version, subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(flatten)]
+    pub global: Global,
+    /// Run this prompt headless, then exit; what would ask is denied.
+    #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
+    pub print: Option<String>,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(ClapArgs, Debug, Clone)]
+pub struct Global {
+    /// The daemon's socket.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Machine-readable output.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Never start the daemon.
+    #[arg(long, global = true)]
+    pub no_start: bool,
+    /// No colours (there are none yet).
+    #[arg(long, global = true)]
+    pub no_color: bool,
+    /// Say more on stderr.
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// How output looks.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+    StreamJson,
+}
+
+/// What a run does when a call needs an answer.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnAskArg {
+    Park,
+    Deny,
+    Wait,
+}
+
+/// Options of a run.
+#[derive(ClapArgs, Debug, Clone, Default)]
+pub struct RunArgs {
+    /// Go on with this session.
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["name", "continue_newest"])]
+    pub session: Option<String>,
+    /// Go on with the newest session of this folder.
+    #[arg(long = "continue")]
+    pub continue_newest: bool,
+    /// Name of the new session.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// The session's folder (default: this one).
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// The model; `rehearsal` and `rehearsal:FILE` need no key and no network.
+    #[arg(long)]
+    pub model: Option<String>,
+    /// default, plan, autoEdit, fullAuto, bypassPermissions or dontAsk.
+    #[arg(long, value_name = "MODE")]
+    pub permission_mode: Option<String>,
+    /// Rounds at most.
+    #[arg(long, value_name = "N")]
+    pub max_turns: Option<u32>,
+    /// US dollars at most for this submission.
+    #[arg(long, value_name = "USD")]
+    pub max_budget_usd: Option<f64>,
+    /// Permission rules to allow, separated by commas.
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    pub allowed_tools: Vec<String>,
+    /// Permission rules to deny, separated by commas.
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    pub disallowed_tools: Vec<String>,
+    /// Added to the system prompt.
+    #[arg(long, value_name = "TEXT")]
+    pub append_system_prompt: Option<String>,
+    #[arg(long, value_enum, default_value_t)]
+    pub output_format: Format,
+    /// stream-json: deltas too.
+    #[arg(long)]
+    pub include_partial_messages: bool,
+    /// When a call needs an answer (default: park; with -p: deny).
+    #[arg(long, value_enum)]
+    pub on_ask: Option<OnAskArg>,
+    /// Print the session's id and leave at once.
+    #[arg(long)]
+    pub detach: bool,
+}
+
+/// Commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run one prompt headless; without one, and without a model, the built-in tour.
+    Run {
+        prompt: Option<String>,
+        #[command(flatten)]
+        run: RunArgs,
+    },
+    /// Play a rehearsal script and check its expectations.
+    Rehearse {
+        file: PathBuf,
+        #[arg(long, value_name = "MODE")]
+        permission_mode: Option<String>,
+        /// Answer the N-th request (from 1): N=allow or N=deny.
+        #[arg(long, value_name = "N=ANSWER")]
+        answer: Vec<String>,
+    },
+    /// Make a session and print its id.
+    New {
+        name: Option<String>,
+        #[command(flatten)]
+        run: RunArgs,
+    },
+    /// List sessions.
+    Ls {
+        /// Archived ones too.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a session.
+    Show { session: String },
+    /// Put a message into a session's queue.
+    Send {
+        session: String,
+        text: String,
+        /// End what runs and go first.
+        #[arg(long, conflicts_with = "later")]
+        now: bool,
+        /// After everything else.
+        #[arg(long)]
+        later: bool,
+        /// Wait until the submission that took it has ended; its exit code.
+        #[arg(long)]
+        wait: bool,
+        #[arg(long, value_name = "KEY")]
+        idempotency_key: Option<String>,
+        /// Who says it, for bridges: BRIDGE:AUTHOR.
+        #[arg(long, value_name = "BRIDGE:AUTHOR")]
+        origin: Option<String>,
+    },
+    /// End the running submission.
+    Interrupt { session: String },
+    /// What waits in a session's queue.
+    Queue { session: String },
+    /// A session's transcript.
+    Log {
+        session: String,
+        /// Events with seq ≥ this.
+        #[arg(long, value_name = "SEQ")]
+        from: Option<u64>,
+        /// The newest N events.
+        #[arg(long, value_name = "N", conflicts_with = "from")]
+        tail: Option<u32>,
+        #[arg(long)]
+        follow: bool,
+        #[arg(long, value_enum, default_value_t)]
+        output_format: Format,
+    },
+    /// Attach to a session.
+    Attach {
+        session: String,
+        /// Line mode, no terminal control.
+        #[arg(long)]
+        plain: bool,
+        #[arg(long)]
+        read_only: bool,
+    },
+    /// Delete a session.
+    Rm { session: String },
+    /// Rename a session.
+    Rename { session: String, name: String },
+    /// Open permission requests.
+    Permissions {
+        session: String,
+        /// Answered ones too.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Allow a call that asks.
+    Allow {
+        session: String,
+        request: String,
+        /// And what is like it, always in this folder.
+        #[arg(long, conflicts_with = "for_session")]
+        always: bool,
+        /// And what is like it, in this session.
+        #[arg(long = "session")]
+        for_session: bool,
+    },
+    /// Deny a call that asks.
+    Deny {
+        session: String,
+        request: String,
+        /// What the model is told.
+        #[arg(long)]
+        message: Option<String>,
+    },
+    /// The daemon itself.
+    Daemon {
+        #[command(subcommand)]
+        command: DaemonCommand,
+    },
+}
+
+/// Commands about the daemon.
+#[derive(Subcommand, Debug)]
+pub enum DaemonCommand {
+    Start,
+    /// Lets running rounds end, then cuts them.
+    Stop {
+        /// Seconds that running rounds have.
+        #[arg(long, default_value_t = 10)]
+        grace: u64,
+    },
+    Status,
+}

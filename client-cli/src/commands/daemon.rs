@@ -1,0 +1,61 @@
+//! The daemon itself: start, stop, status.
+
+use std::time::Duration;
+
+use agentd_client::{Connection, Kind, Start, ensure};
+use serde_json::json;
+
+use crate::args::{DaemonCommand, Global};
+use crate::exit::{Exit, Failure};
+use crate::output::{Out, timestamp};
+use crate::place;
+
+pub async fn run(global: &Global, command: &DaemonCommand) -> Result<Exit, Failure> {
+    let layout = place::layout(global)?;
+    match command {
+        DaemonCommand::Start => {
+            let connection = ensure(&layout, &place::name(), Start::Auto).await?;
+            Out::line(&format!("running, pid {}", connection.info().pid))?;
+        }
+        DaemonCommand::Status => return status(global, &Connection::open(&layout.socket, &place::name()).await?),
+        DaemonCommand::Stop { grace } => match Connection::open(&layout.socket, &place::name()).await {
+            Ok(connection) => {
+                let pid = connection.info().pid;
+                connection.drain(Duration::from_secs(*grace)).await?;
+                gone(&layout.socket, Duration::from_secs(grace.saturating_add(10))).await?;
+                Out::line(&format!("stopped, pid {pid}"))?;
+            }
+            Err(error) if error.kind == Kind::Unreachable => Out::line("not running")?,
+            Err(error) => return Err(error.into()),
+        },
+    }
+    Ok(Exit::Done)
+}
+
+/// Waits until nobody answers on the socket any more.
+async fn gone(socket: &agentd_types::AbsPath, bound: Duration) -> Result<(), Failure> {
+    let waiting = async {
+        let mut pause = Duration::from_millis(5);
+        while Connection::open(socket, "cli waiting for the end").await.is_ok() {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(200));
+        }
+    };
+    tokio::time::timeout(bound, waiting).await.map_err(|_| Failure::Other("the daemon did not stop in time; its log says why".to_owned()))
+}
+
+fn status(global: &Global, connection: &Connection) -> Result<Exit, Failure> {
+    let info = connection.info();
+    if global.json {
+        Out::json(&json!({
+            "version": info.version, "protocol": info.protocol, "pid": info.pid, "state": info.state, "socket": info.socket.to_string(),
+            "data_dir": info.data_dir.to_string(), "default_model": info.default_model, "provider_key_source": info.provider_key_source,
+            "sessions": info.sessions, "started_at": timestamp(info.started_at),
+        }))?;
+    } else {
+        Out::line(&format!("{} (version {}, protocol {}, pid {})", info.state, info.version, info.protocol, info.pid))?;
+        Out::line(&format!("socket {}\ndata {}", info.socket, info.data_dir))?;
+        Out::line(&format!("model {} (key: {}), {} sessions", info.default_model, info.provider_key_source, info.sessions))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,63 @@
+//! One file per command, or per few that are one idea. Each connects, calls, prints.
+
+mod daemon;
+mod log;
+mod permissions;
+mod rehearse;
+mod run;
+mod send;
+mod sessions;
+mod tour;
+
+use agentd_types::session::SessionInfo;
+
+use crate::args::{Args, Command, Global, OnAskArg};
+use crate::exit::{Exit, Failure};
+use crate::output::{Out, rows};
+use crate::place::connect;
+
+/// Does what was asked.
+pub async fn run(args: Args) -> Result<Exit, Failure> {
+    let Args { global, print, run: options, command } = args;
+    let Some(command) = command else {
+        return match print {
+            Some(prompt) => run::run(&global, Some(prompt).filter(|it| !it.is_empty()), &options, OnAskArg::Deny).await,
+            None => Err(Failure::Usage("what shall it do? `agent run PROMPT` runs a prompt, `agent --help` lists the commands".to_owned())),
+        };
+    };
+    match command {
+        Command::Run { prompt, run } => run::run(&global, prompt, &run, OnAskArg::Park).await,
+        Command::Rehearse { file, permission_mode, answer } => rehearse::run(&global, file, permission_mode, &answer).await,
+        Command::New { name, run } => sessions::new(&global, name, &run).await,
+        Command::Ls { all } => sessions::list(&global, all).await,
+        Command::Show { session } => sessions::show(&global, &session).await,
+        Command::Rm { session } => sessions::remove(&global, &session).await,
+        Command::Rename { session, name } => sessions::rename(&global, &session, name).await,
+        Command::Send { session, text, now, later, wait, idempotency_key, origin } => {
+            let send = send::Send { session, text, now, later, wait, idempotency_key, origin };
+            send::send(&global, send).await
+        }
+        Command::Interrupt { session } => send::interrupt(&global, &session).await,
+        Command::Queue { session } => send::queue(&global, &session).await,
+        Command::Log { session, from, tail, follow, output_format } => log::run(&global, &session, from, tail, follow, output_format).await,
+        Command::Attach { session, plain, read_only } => log::attach(&global, &session, plain, read_only).await,
+        Command::Permissions { session, all } => permissions::list(&global, &session, all).await,
+        Command::Allow { session, request, always, for_session } => permissions::allow(&global, &session, &request, always, for_session).await,
+        Command::Deny { session, request, message } => permissions::deny(&global, &session, &request, message).await,
+        Command::Daemon { command } => daemon::run(&global, &command).await,
+    }
+}
+
+/// A session's row, as asked.
+fn print_session(global: &Global, info: &SessionInfo) -> Result<(), Failure> {
+    if global.json { Out::json(&rows::session(info)) } else { Out::line(&rows::session_line(info)) }
+}
+
+async fn connected(global: &Global) -> Result<agentd_client::Connection, Failure> {
+    let connection = connect(global).await?;
+    if global.verbose {
+        let info = connection.info();
+        Out::note(&format!("daemon {} (protocol {}), pid {}, {}", info.version, info.protocol, info.pid, info.state));
+    }
+    Ok(connection)
+}

@@ -1,0 +1,14 @@
+//! A transcript for a person: one durable event, a few lines. Shared with the plain view.
+
+use agentd_types::Event;
+use agentd_tui::plain::describe;
+
+use crate::exit::Failure;
+use crate::output::Out;
+
+pub fn print(event: &Event) -> Result<(), Failure> {
+    match describe(event) {
+        Some(text) => Out::line(&text),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,128 @@
+//! Opening and replacing files safely: only regular files, never blocking on a pipe or a device, replaced in one step.
+//! Everything here blocks: callers use `spawn_blocking`. No permission is decided here.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use agentd_types::AbsPath;
+
+use super::freshness::SeenFile;
+
+/// Bytes of a file that is read whole at most.
+pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
+
+/// A file's content and state.
+#[derive(Debug, Clone)]
+pub struct Content {
+    pub bytes: Vec<u8>,
+    pub seen: SeenFile,
+    pub mode: u32,
+}
+
+/// Why a file cannot be used; says what to do where that helps.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("{0} does not exist{1}")]
+    Missing(AbsPath, String),
+    #[error("{0} is a folder; list it with Bash (ls)")]
+    Folder(AbsPath),
+    #[error("{0} is no regular file (a pipe, a socket or a device)")]
+    Special(AbsPath),
+    #[error("{0} has {1} bytes, more than {MAX_BYTES}; use Bash to look at parts of it")]
+    TooLarge(AbsPath, u64),
+    #[error("{path}: {error}")]
+    Io { path: AbsPath, error: io::Error },
+}
+
+/// Reads the whole file.
+///
+/// # Errors
+/// [`FileError`], named.
+pub fn read(path: &AbsPath) -> Result<Content, FileError> {
+    let io = |error: io::Error| FileError::Io { path: path.clone(), error };
+    // Non-blocking: opening a pipe without a writer must not hang.
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut file = match OpenOptions::new().read(true).custom_flags(nonblocking).open(path.as_path()) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Missing(path.clone(), near(path))),
+        Err(error) => return Err(io(error)),
+    };
+    let meta = file.metadata().map_err(io)?;
+    if meta.is_dir() {
+        return Err(FileError::Folder(path.clone()));
+    }
+    if !meta.is_file() {
+        return Err(FileError::Special(path.clone()));
+    }
+    if meta.len() > MAX_BYTES {
+        return Err(FileError::TooLarge(path.clone(), meta.len()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
+    file.by_ref().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(FileError::TooLarge(path.clone(), bytes.len() as u64));
+    }
+    let seen = seen(path, &meta, &bytes);
+    Ok(Content { bytes, seen, mode: meta.permissions().mode() & 0o7777 })
+}
+
+/// Replaces the file's content in one step: a reader sees the old or the new one. Follows a link to its target, keeps
+/// the mode, makes missing folders.
+///
+/// # Errors
+/// [`FileError`]; the file is untouched then.
+pub fn replace(path: &AbsPath, bytes: &[u8], mode: Option<u32>) -> Result<SeenFile, FileError> {
+    let io = |error: io::Error| FileError::Io { path: path.clone(), error };
+    let target = fs::canonicalize(path.as_path()).unwrap_or_else(|_| path.as_path().to_path_buf());
+    let folder = target.parent().unwrap_or(Path::new("/")).to_path_buf();
+    fs::create_dir_all(&folder).map_err(io)?;
+    let mut temp = tempfile::Builder::new().prefix(".agentd-").tempfile_in(&folder).map_err(io)?;
+    temp.write_all(bytes).map_err(io)?;
+    let permissions = fs::Permissions::from_mode(mode.unwrap_or(0o644));
+    temp.as_file().set_permissions(permissions).map_err(io)?;
+    let file: File = temp.persist(&target).map_err(|error| io(error.error))?;
+    let meta = file.metadata().map_err(io)?;
+    Ok(seen(path, &meta, bytes))
+}
+
+/// The path with links resolved: of its deepest existing ancestor, if it does not exist itself.
+#[must_use]
+pub fn resolve(path: &AbsPath) -> AbsPath {
+    let mut tail = PathBuf::new();
+    let mut head = path.as_path().to_path_buf();
+    loop {
+        if let Ok(real) = fs::canonicalize(&head) {
+            let whole = if tail.as_os_str().is_empty() { real } else { real.join(&tail) };
+            return AbsPath::new(whole).unwrap_or_else(|_| path.clone());
+        }
+        let (Some(name), Some(parent)) = (head.file_name().map(ToOwned::to_owned), head.parent().map(Path::to_path_buf)) else {
+            return path.clone();
+        };
+        tail = if tail.as_os_str().is_empty() { PathBuf::from(name) } else { Path::new(&name).join(tail) };
+        head = parent;
+    }
+}
+
+fn seen(path: &AbsPath, meta: &fs::Metadata, bytes: &[u8]) -> SeenFile {
+    SeenFile {
+        path: path.clone(),
+        mtime_ns: i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()),
+        len: bytes.len() as u64,
+        crc: crc32c::crc32c(bytes),
+        range: None,
+    }
+}
+
+/// Names in the folder that resemble the missing one, as a hint.
+fn near(path: &AbsPath) -> String {
+    let (Some(folder), Some(name)) = (path.as_path().parent(), path.as_path().file_name().and_then(|it| it.to_str())) else {
+        return String::new();
+    };
+    let start: String = name.chars().take(3).collect::<String>().to_lowercase();
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().take(10_000);
+    let near: Vec<String> =
+        names.filter_map(|entry| entry.file_name().into_string().ok()).filter(|it| it.to_lowercase().starts_with(&start)).take(3).collect();
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
+}

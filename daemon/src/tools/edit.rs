@@ -1,0 +1,86 @@
+//! `Edit`: one exact replacement in a file that was read. Bytes outside of it stay; a file that is no UTF-8 is left alone.
+
+use agentd_core::permission::Subject;
+use agentd_core::tools::edit::{Which, edit};
+use agentd_core::tools::{CallTraits, Concurrency, Effects, InterruptBehavior, ToolSpec};
+use agentd_types::{AbsPath, Json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::input;
+use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::write::is_fresh;
+use crate::files::{SeenFile, open};
+
+/// Lines around the change that the result shows.
+const AROUND: usize = 3;
+/// Lines of the result at most.
+const SHOWN: usize = 60;
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// The file, absolute or relative to the working folder.
+    file_path: String,
+    /// The text to replace, exactly as it stands in the file.
+    old_string: String,
+    /// What to put in its place.
+    new_string: String,
+    /// Replace every match instead of the only one.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+pub struct Edit {
+    spec: ToolSpec,
+}
+
+impl Edit {
+    pub fn new() -> Edit {
+        Edit { spec: input::spec::<Input>("Edit", include_str!("edit.md")) }
+    }
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn traits(&self, _input: &Json) -> CallTraits {
+        CallTraits { effects: Effects::SideEffects, concurrency: Concurrency::Alone, interrupt: InterruptBehavior::Block }
+    }
+
+    fn check<'a>(&'a self, input: &'a Json, context: &'a ToolContext) -> Boxed<'a, Result<Subject, ToolFailure>> {
+        match input::read::<Input>("Edit", input) {
+            Ok(wanted) => input::editing(context, wanted.file_path),
+            Err(failure) => Box::pin(std::future::ready(Err(failure))),
+        }
+    }
+
+    fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
+        Box::pin(async move {
+            let wanted: Input = input::read("Edit", input)?;
+            let path = call.context.cwd.join(&wanted.file_path);
+            let known = call.context.read_cache.get(&path).cloned();
+            let (seen, text) = input::blocking(move || replace(&path, known.as_ref(), &wanted)).await??;
+            Ok(ToolOutput { changes: vec![ContextChange::Seen(seen)], ..ToolOutput::text(text) })
+        })
+    }
+}
+
+fn replace(path: &AbsPath, known: Option<&SeenFile>, wanted: &Input) -> Result<(SeenFile, String), ToolFailure> {
+    let tell = |text: String| ToolFailure::TellModel(text);
+    let content = open::read(path).map_err(|error| tell(error.to_string()))?;
+    is_fresh(&content.seen, known)?;
+    let text = std::str::from_utf8(&content.bytes)
+        .map_err(|_| tell(format!("{path} is not UTF-8; it was left alone: change it with a tool that knows its encoding")))?;
+    let which = if wanted.replace_all { Which::All } else { Which::Only };
+    let edited = edit(text, &wanted.old_string, &wanted.new_string, which).map_err(|error| tell(format!("{path}: {error}")))?;
+    let seen = open::replace(path, edited.text.as_bytes(), Some(content.mode)).map_err(|error| tell(error.to_string()))?;
+    let first = edited.lines.0.saturating_sub(AROUND).max(1);
+    let count = (edited.lines.1 + AROUND + 1 - first).min(SHOWN);
+    let mut shown = format!("{path}: {} replaced. Now:\n", edited.replaced);
+    for (line, number) in edited.text.lines().zip(1..).skip(first - 1).take(count) {
+        shown.push_str(&format!("{number:>6}\t{line}\n"));
+    }
+    Ok((seen, shown))
+}

@@ -1,0 +1,46 @@
+//! Which tools there are, in a stable order: the list is part of what a provider caches.
+
+use std::sync::Arc;
+
+use agentd_core::tools::ToolSpec;
+
+use super::edit::Edit;
+use super::read::Read;
+use super::tool::Tool;
+use super::write::Write;
+
+/// Tools by name.
+pub struct ToolRegistry {
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl ToolRegistry {
+    /// Sorted by name.
+    #[must_use]
+    pub fn new(mut tools: Vec<Arc<dyn Tool>>) -> ToolRegistry {
+        tools.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
+        ToolRegistry { tools }
+    }
+
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.spec().name == name)
+    }
+
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.tools.iter().map(|tool| tool.spec().name.as_str()).collect()
+    }
+
+    /// What the model is told, in order.
+    #[must_use]
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+    }
+}
+
+/// The tools that need nothing but files.
+#[must_use]
+pub fn built_in_files() -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(Read::new()), Arc::new(Write::new()), Arc::new(Edit::new())]
+}

@@ -1,0 +1,136 @@
+//! A channel over the Unix socket, and the handshake. It never starts a daemon.
+
+use std::time::Duration;
+
+use agentd_proto::v1::admin_client::AdminClient;
+use agentd_proto::{CLIENT_METADATA, PROTOCOL, required, v1};
+use agentd_types::layout::Layout;
+use agentd_types::{AbsPath, Timestamp};
+use hyper_util::rt::TokioIo;
+use interprocess::local_socket::tokio::Stream;
+use interprocess::local_socket::traits::tokio::Stream as _;
+use interprocess::local_socket::{GenericFilePath, ToFsName};
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::transport::{Channel, Endpoint};
+
+use crate::error::{ClientError, Kind};
+use crate::requests::DaemonInfo;
+
+/// The daemon's places.
+pub type Place = Layout;
+
+/// A stalled stream must not hold up other calls: small stream windows below a large connection window.
+const STREAM_WINDOW: u32 = 65_535;
+const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
+/// Bytes of one message.
+pub(crate) const LARGEST: usize = 16 * 1024 * 1024;
+/// How long the handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// A link to the daemon; cheap to clone.
+#[derive(Clone)]
+pub struct Connection {
+    pub(crate) channel: Channel,
+    pub(crate) name: MetadataValue<Ascii>,
+    socket: AbsPath,
+    info: DaemonInfo,
+}
+
+impl Connection {
+    /// Connects to a daemon that runs, and makes sure that it speaks our protocol. `name` is how it will call us.
+    ///
+    /// # Errors
+    /// [`Kind::Unreachable`] when nobody answers, [`Kind::Protocol`] when it speaks another protocol.
+    pub async fn open(socket: &AbsPath, name: &str) -> Result<Connection, ClientError> {
+        let channel = channel(socket).await?;
+        let name = MetadataValue::try_from(name.replace(|c: char| !c.is_ascii_graphic() && c != ' ', "?"))
+            .map_err(|_| ClientError::new(Kind::Invalid, "the client's name cannot be sent"))?;
+        let asked = tokio::time::timeout(HANDSHAKE, ask_info(&channel)).await;
+        let info = asked.map_err(|_| ClientError::new(Kind::Unreachable, format!("the daemon at {socket} does not answer")))??;
+        if info.protocol != PROTOCOL {
+            let message = format!(
+                "the daemon (version {}) speaks protocol {}, this client (version {}) speaks {PROTOCOL}",
+                info.version,
+                info.protocol,
+                env!("CARGO_PKG_VERSION")
+            );
+            return Err(ClientError::new(Kind::Protocol, message).hint("stop it with the client of its version, then start the new one"));
+        }
+        Ok(Connection { channel, name, socket: socket.clone(), info })
+    }
+
+    /// A second link to the same daemon, for a long subscription.
+    pub(crate) async fn again(&self) -> Result<Channel, ClientError> {
+        channel(&self.socket).await
+    }
+
+    /// As of the handshake.
+    #[must_use]
+    pub fn info(&self) -> &DaemonInfo {
+        &self.info
+    }
+
+    /// As of now.
+    ///
+    /// # Errors
+    /// When the call fails.
+    pub async fn daemon_info(&self) -> Result<DaemonInfo, ClientError> {
+        ask_info(&self.channel).await
+    }
+
+    /// A request that says who we are.
+    pub(crate) fn request<T>(&self, message: T) -> tonic::Request<T> {
+        let mut request = tonic::Request::new(message);
+        request.metadata_mut().insert(CLIENT_METADATA, self.name.clone());
+        request
+    }
+}
+
+async fn channel(socket: &AbsPath) -> Result<Channel, ClientError> {
+    let path = socket.clone();
+    let endpoint = Endpoint::from_static("http://localhost")
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_while_idle(true);
+    let connector = tower::service_fn(move |_| {
+        let path = path.clone();
+        async move {
+            let name = path.as_path().to_fs_name::<GenericFilePath>()?;
+            Stream::connect(name).await.map(TokioIo::new)
+        }
+    });
+    let connected = endpoint.connect_with_connector(connector).await;
+    connected.map_err(|error| {
+        let error = ClientError::from(error);
+        ClientError { message: format!("no daemon answers at {socket}: {}", error.message), ..error }
+    })
+}
+
+async fn ask_info(channel: &Channel) -> Result<DaemonInfo, ClientError> {
+    let answer = AdminClient::new(channel.clone()).get_daemon_info(v1::GetDaemonInfoRequest {}).await?.into_inner();
+    let state = match answer.state() {
+        v1::DaemonState::Opening => "opening",
+        v1::DaemonState::Ready => "ready",
+        v1::DaemonState::Draining => "draining",
+        v1::DaemonState::Unspecified => "unknown",
+    };
+    let path = |text: String| AbsPath::new(text).map_err(|error| ClientError::new(Kind::Protocol, error.to_string()));
+    Ok(DaemonInfo {
+        version: answer.version,
+        protocol: answer.protocol,
+        pid: answer.pid,
+        started_at: Timestamp(answer.started_at_ms),
+        socket: path(answer.socket)?,
+        data_dir: path(answer.data_dir)?,
+        default_model: answer.default_model,
+        provider_key_source: answer.provider_key_source,
+        sessions: answer.sessions,
+        state: state.to_owned(),
+    })
+}
+
+/// A message's field that must be there.
+pub(crate) fn field<T>(name: &'static str, value: Option<T>) -> Result<T, ClientError> {
+    Ok(required(name, value)?)
+}
