@@ -60,7 +60,7 @@ pub fn read(path: &AbsPath) -> Result<Content, FileError> {
         return Err(FileError::TooLarge(path.clone(), meta.len()));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
-    file.by_ref().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    Read::by_ref(&mut file).take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(FileError::TooLarge(path.clone(), bytes.len() as u64));
     }
