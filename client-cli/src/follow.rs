@@ -31,7 +31,13 @@ pub struct How {
 }
 
 /// Follows `command` until its submission has ended or parked.
-pub async fn follow(connection: &Connection, mut attach: Attach, session: SessionId, command: CommandId, how: How) -> Result<Exit, Failure> {
+pub async fn follow(
+    connection: &Connection,
+    mut attach: Attach,
+    session: SessionId,
+    command: CommandId,
+    how: How,
+) -> Result<Exit, Failure> {
     let mut following = Following { session, how, command, submission: None, open: Vec::new(), streamed: None, in_line: false };
     loop {
         let update = tokio::select! {
@@ -142,7 +148,8 @@ impl Following {
     async fn ask(&mut self, connection: &Connection, request: &PermissionRequest) -> Result<(), Failure> {
         self.end_line()?;
         let question = format!("? {} {}\n  {}\n  allow? [y/n] ", request.tool_name, request.input, request.reason);
-        let decision = tokio::task::spawn_blocking(move || ask_person(&question)).await.map_err(|error| Failure::Other(error.to_string()))?;
+        let decision =
+            tokio::task::spawn_blocking(move || ask_person(&question)).await.map_err(|error| Failure::Other(error.to_string()))?;
         match connection.respond(&self.session.to_string(), request.id, decision).await {
             Ok(_) => Ok(()),
             // Somebody else was faster: that is said by the event.

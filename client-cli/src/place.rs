@@ -94,7 +94,9 @@ pub fn absolute(path: PathBuf) -> Result<PathBuf, Failure> {
 /// What tools will see: our environment without keys of model providers and the daemon's own variables.
 fn environment() -> Vec<(String, String)> {
     let secret = |name: &str| {
-        name.ends_with("_API_KEY") || name.ends_with("_AUTH_TOKEN") || ["ANTHROPIC_", "OPENAI_", "AGENT_"].iter().any(|it| name.starts_with(it))
+        name.ends_with("_API_KEY")
+            || name.ends_with("_AUTH_TOKEN")
+            || ["ANTHROPIC_", "OPENAI_", "AGENT_"].iter().any(|it| name.starts_with(it))
     };
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -75,17 +75,20 @@ fn from_assistant(block: &Block) -> Option<String> {
     match block {
         Block::Text { text } => Some(text.clone()),
         Block::ToolUse { name, input, .. } => Some(format!("  → {name} {}", short(input.as_str()))),
-        Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::ToolResult { .. } | Block::Image { .. } | Block::Other { .. } => None,
+        Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::ToolResult { .. } | Block::Image { .. } | Block::Other { .. } => {
+            None
+        }
     }
 }
 
 fn from_system(system: &System) -> Option<String> {
     match system {
-        System::Init(init) => Some(format!("· {} in {} ({}; key: {})", init.model, init.cwd, init.permission_mode.name(), init.api_key_source)),
-        System::ApiRetry(retry) => Some(format!(
-            "· {} — asked again in {} ms ({}/{})",
-            retry.error, retry.delay_ms, retry.attempt, retry.max_retries
-        )),
+        System::Init(init) => {
+            Some(format!("· {} in {} ({}; key: {})", init.model, init.cwd, init.permission_mode.name(), init.api_key_source))
+        }
+        System::ApiRetry(retry) => {
+            Some(format!("· {} — asked again in {} ms ({}/{})", retry.error, retry.delay_ms, retry.attempt, retry.max_retries))
+        }
         System::Parked { .. } => Some("· parked: it goes on when somebody answers".to_owned()),
         System::Interrupted { reason, .. } => Some(format!("· interrupted ({})", reason.as_str())),
         System::Recovered { outcome, .. } => Some(format!("· the daemon came back: {outcome:?}").to_lowercase()),
@@ -281,4 +284,3 @@ fn write(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
 }
-

@@ -12,7 +12,14 @@ use crate::output::{Out, stream, text};
 /// Events of one page.
 const PAGE: u32 = 500;
 
-pub async fn run(global: &Global, session: &str, from: Option<u64>, tail: Option<u32>, follow: bool, format: Format) -> Result<Exit, Failure> {
+pub async fn run(
+    global: &Global,
+    session: &str,
+    from: Option<u64>,
+    tail: Option<u32>,
+    follow: bool,
+    format: Format,
+) -> Result<Exit, Failure> {
     let format = if global.json { Format::StreamJson } else { format };
     let connection = connected(global).await?;
     let mut cursor = Seq(from.unwrap_or(1).saturating_sub(1));

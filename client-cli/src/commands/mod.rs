@@ -42,7 +42,9 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Log { session, from, tail, follow, output_format } => log::run(&global, &session, from, tail, follow, output_format).await,
         Command::Attach { session, plain, read_only } => log::attach(&global, &session, plain, read_only).await,
         Command::Permissions { session, all } => permissions::list(&global, &session, all).await,
-        Command::Allow { session, request, always, for_session } => permissions::allow(&global, &session, &request, always, for_session).await,
+        Command::Allow { session, request, always, for_session } => {
+            permissions::allow(&global, &session, &request, always, for_session).await
+        }
         Command::Deny { session, request, message } => permissions::deny(&global, &session, &request, message).await,
         Command::Daemon { command } => daemon::run(&global, &command).await,
     }

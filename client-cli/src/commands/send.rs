@@ -69,7 +69,11 @@ pub async fn interrupt(global: &Global, session: &str) -> Result<Exit, Failure> 
         InterruptOutcome::AlreadyEnded => ("it had ended already", None),
         InterruptOutcome::NothingRunning => ("nothing runs", None),
     };
-    if global.json { Out::json(&json!({"outcome": word, "seq": seq}))? } else { Out::line(word)? }
+    if global.json {
+        Out::json(&json!({"outcome": word, "seq": seq}))?
+    } else {
+        Out::line(word)?
+    }
     Ok(Exit::Done)
 }
 

@@ -12,7 +12,11 @@ use crate::place;
 pub async fn new(global: &Global, name: Option<String>, args: &RunArgs) -> Result<Exit, Failure> {
     let meta = place::meta(args, name.or_else(|| args.name.clone()))?;
     let info = connected(global).await?.create(NewSession { meta, idempotency_key: None }).await?;
-    if global.json { Out::json(&rows::session(&info))? } else { Out::line(&info.id.to_string())? }
+    if global.json {
+        Out::json(&rows::session(&info))?
+    } else {
+        Out::line(&info.id.to_string())?
+    }
     Ok(Exit::Done)
 }
 

@@ -28,15 +28,17 @@ pub fn lines(event: &Event) -> Vec<Value> {
         Body::Assistant(message) => message
             .content
             .iter()
-            .map(|it| json!({
-                "type": "assistant",
-                "message": {
-                    "id": message.api_id, "type": "message", "role": "assistant", "model": message.model, "content": [block(it)],
-                    "stop_reason": null, "stop_sequence": null,
-                    "usage": {"input_tokens": message.usage.input, "output_tokens": message.usage.output},
-                },
-                "parent_tool_use_id": parent, "uuid": uuid, "session_id": session,
-            }))
+            .map(|it| {
+                json!({
+                    "type": "assistant",
+                    "message": {
+                        "id": message.api_id, "type": "message", "role": "assistant", "model": message.model, "content": [block(it)],
+                        "stop_reason": null, "stop_sequence": null,
+                        "usage": {"input_tokens": message.usage.input, "output_tokens": message.usage.output},
+                    },
+                    "parent_tool_use_id": parent, "uuid": uuid, "session_id": session,
+                })
+            })
             .collect(),
         Body::User(user) if user.kind == UserKind::ToolResults => vec![json!({
             "type": "user", "message": {"role": "user", "content": user.content.iter().map(block).collect::<Vec<_>>()},

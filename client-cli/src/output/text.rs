@@ -1,7 +1,7 @@
 //! A transcript for a person: one durable event, a few lines. Shared with the plain view.
 
-use agentd_types::Event;
 use agentd_tui::plain::describe;
+use agentd_types::Event;
 
 use crate::exit::Failure;
 use crate::output::Out;

@@ -259,5 +259,3 @@ impl Subscription {
     }
 }
 
-#[cfg(test)]
-mod tests;

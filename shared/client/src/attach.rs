@@ -36,7 +36,9 @@ pub enum Update {
     Delta(Delta),
     Progress(ToolProgress),
     /// Deltas were dropped; no durable event ever is.
-    Lagged { dropped: u64 },
+    Lagged {
+        dropped: u64,
+    },
     Draining,
 }
 
@@ -133,8 +135,7 @@ impl Attach {
     async fn subscribe(&self) -> Result<Streaming<v1::SubscribeResponse>, ClientError> {
         let channel = self.connection.again().await?;
         let from_seq = self.cursor.map(|seq| seq.0);
-        let mut request =
-            tonic::Request::new(v1::SubscribeRequest { session_id: self.session.clone(), from_seq, partials: self.partials });
+        let mut request = tonic::Request::new(v1::SubscribeRequest { session_id: self.session.clone(), from_seq, partials: self.partials });
         request.metadata_mut().insert(CLIENT_METADATA, self.connection.name.clone());
         let mut events = EventsClient::new(channel).max_decoding_message_size(LARGEST);
         Ok(events.subscribe(request).await?.into_inner())

@@ -5,12 +5,12 @@
 //! - Nothing is printed, and no session's state is kept beyond a cursor.
 //! - It can't reach the daemon's code.
 
-pub mod connect;
-pub mod requests;
-pub mod session;
 pub mod attach;
 pub mod autostart;
+pub mod connect;
 pub mod error;
+pub mod requests;
+pub mod session;
 
 pub use attach::{Attach, LinkState, Update};
 pub use autostart::{Start, ensure};

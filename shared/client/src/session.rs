@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use agentd_proto::v1;
 use agentd_proto::v1::admin_client::AdminClient;
 use agentd_proto::v1::events_client::EventsClient;
 use agentd_proto::v1::permissions_client::PermissionsClient;
 use agentd_proto::v1::queue_client::QueueClient;
 use agentd_proto::v1::sessions_client::SessionsClient;
-use agentd_proto::v1;
 use agentd_types::permission::{Decision, PermissionResolved};
 use agentd_types::queue::{CommandMode, QueuedCommand};
 use agentd_types::session::SessionInfo;

@@ -16,11 +16,44 @@ pub enum Danger {
 }
 
 /// Commands that leave the daemon's reach, or take more rights.
-const ESCAPES: &[&str] = &["sudo", "doas", "su", "systemd-run", "at", "batch", "crontab", "docker", "podman", "ssh", "mkfs", "dd", "shutdown", "reboot", "chroot", "nsenter"];
+const ESCAPES: &[&str] = &[
+    "sudo",
+    "doas",
+    "su",
+    "systemd-run",
+    "at",
+    "batch",
+    "crontab",
+    "docker",
+    "podman",
+    "ssh",
+    "mkfs",
+    "dd",
+    "shutdown",
+    "reboot",
+    "chroot",
+    "nsenter",
+];
 /// Files and folders that run code later, or hold rights.
 const SENSITIVE: &[&str] = &[
-    ".git", ".agent", ".claude", ".ssh", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", ".envrc", ".gitconfig",
-    ".npmrc", ".mcp.json", ".husky", ".vscode", ".idea", ".cargo",
+    ".git",
+    ".agent",
+    ".claude",
+    ".ssh",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".envrc",
+    ".gitconfig",
+    ".npmrc",
+    ".mcp.json",
+    ".husky",
+    ".vscode",
+    ".idea",
+    ".cargo",
 ];
 
 /// Whether the call is of the class.

@@ -29,9 +29,8 @@ pub fn allows(rule: &Rule, tool: &str, subject: &Subject, scope: &Scope) -> bool
 #[must_use]
 pub fn catches(rule: &Rule, tool: &str, subject: &Subject, scope: &Scope) -> bool {
     let Some(specifier) = &rule.specifier else { return names(rule, tool, subject) };
-    let touches = |path: &AbsPath, real: &AbsPath| {
-        path_fits(specifier, path, scope, Depth::Any) || path_fits(specifier, real, scope, Depth::Any)
-    };
+    let touches =
+        |path: &AbsPath, real: &AbsPath| path_fits(specifier, path, scope, Depth::Any) || path_fits(specifier, real, scope, Depth::Any);
     match subject {
         Subject::Command { line } => rule.tool == tool && shell::parts(line).iter().any(|part| command_fits(specifier, part)),
         // A Read deny also blocks writing there.

@@ -1,11 +1,15 @@
 //! Shell command lines as far as they can be judged without a grammar: anything not plainly simple is not simple.
 
 /// Characters after which a line may be more than one plain command.
-const TRICKS: &[char] = &[';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\n', '\r', '\\', '"', '\'', '*', '?', '[', ']', '#', '~', '!', '\0'];
+const TRICKS: &[char] =
+    &[';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\n', '\r', '\\', '"', '\'', '*', '?', '[', ']', '#', '~', '!', '\0'];
 /// Words that only start another command.
-const WRAPPERS: &[&str] = &["env", "xargs", "sudo", "doas", "nohup", "nice", "time", "timeout", "exec", "command", "eval", "bash", "sh", "zsh", "setsid", "stdbuf"];
+const WRAPPERS: &[&str] = &[
+    "env", "xargs", "sudo", "doas", "nohup", "nice", "time", "timeout", "exec", "command", "eval", "bash", "sh", "zsh", "setsid", "stdbuf",
+];
 /// Commands that read and print only, whatever their arguments.
-const READERS: &[&str] = &["ls", "pwd", "cat", "head", "tail", "wc", "echo", "true", "whoami", "uname", "date", "basename", "dirname", "stat", "file"];
+const READERS: &[&str] =
+    &["ls", "pwd", "cat", "head", "tail", "wc", "echo", "true", "whoami", "uname", "date", "basename", "dirname", "stat", "file"];
 /// Subcommands of git that read only, with any plain argument but those that write files.
 const GIT_READERS: &[&str] = &["status", "log", "diff", "show", "blame", "ls-files", "rev-parse"];
 
@@ -25,7 +29,8 @@ pub fn is_read_only(line: &str) -> bool {
     match words.as_slice() {
         ["date", rest @ ..] => rest.is_empty(),
         ["git", sub, rest @ ..] => {
-            GIT_READERS.contains(sub) && !rest.iter().any(|word| word.starts_with("--output") || word.starts_with("--ext-diff") || *word == "-O")
+            GIT_READERS.contains(sub)
+                && !rest.iter().any(|word| word.starts_with("--output") || word.starts_with("--ext-diff") || *word == "-O")
         }
         [command, ..] => READERS.contains(command),
         [] => false,

@@ -176,9 +176,7 @@ impl Machine {
 
     fn gone(&self) -> Option<Refusal> {
         match self.phase {
-            Phase::Deleting | Phase::Closed => {
-                Some(Refusal::Precondition { state: self.head.state(), why: "it was deleted".to_owned() })
-            }
+            Phase::Deleting | Phase::Closed => Some(Refusal::Precondition { state: self.head.state(), why: "it was deleted".to_owned() }),
             Phase::Idle | Phase::Starting { .. } | Phase::Running { .. } | Phase::Parked { .. } | Phase::Failed => None,
         }
     }

@@ -17,19 +17,39 @@ use crate::queue::Bound;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// One journal record.
-    Append { events: Vec<Arc<Event>>, durability: Durability },
+    Append {
+        events: Vec<Arc<Event>>,
+        durability: Durability,
+    },
     /// These are on disk: show them.
-    Publish { upto: Seq },
+    Publish {
+        upto: Seq,
+    },
     Start(Start),
-    Cancel { submission: SubmissionId, reason: InterruptReason },
+    Cancel {
+        submission: SubmissionId,
+        reason: InterruptReason,
+    },
     /// Answer a client.
-    Answer { ticket: Ticket, outcome: Result<Outcome, Refusal> },
+    Answer {
+        ticket: Ticket,
+        outcome: Result<Outcome, Refusal>,
+    },
     /// Answer the submission's append.
-    Receipt { ticket: Ticket, result: Result<Vec<Arc<Event>>, StoreFailure> },
+    Receipt {
+        ticket: Ticket,
+        result: Result<Vec<Arc<Event>>, StoreFailure>,
+    },
     /// Answer the submission's question.
-    Settle { ticket: Ticket, outcome: AskOutcome },
+    Settle {
+        ticket: Ticket,
+        outcome: AskOutcome,
+    },
     /// Answer gate A.
-    Leased { ticket: Ticket, commands: Vec<QueuedCommand> },
+    Leased {
+        ticket: Ticket,
+        commands: Vec<QueuedCommand>,
+    },
     /// The conversation in memory no longer matches the log: read it again.
     Reload,
     /// Nothing more will come of this session.
@@ -87,7 +107,9 @@ pub enum AskOutcome {
     /// It stays open and the submission parks.
     Open,
     /// Nobody is asked in this submission.
-    Denied { by: Origin },
+    Denied {
+        by: Origin,
+    },
     Withdrawn,
     StoreFailed(StoreFailure),
 }

@@ -5,8 +5,8 @@ use agentd_types::queue::{OnAsk, QueuedCommand};
 use agentd_types::system::SessionChanges;
 use agentd_types::{Entry, MessageId, Origin, RequestId, Seq, SubmissionId};
 
-use crate::queue::Slept;
 use crate::query::StoreFailure;
+use crate::queue::Slept;
 
 /// Who waits for an answer; the edge keeps what stands behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,29 +34,77 @@ pub struct Fresh {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A client enqueues.
-    Submit { ticket: Ticket, command: QueuedCommand },
+    Submit {
+        ticket: Ticket,
+        command: QueuedCommand,
+    },
     /// A person's cancel; `None` = whatever runs.
-    Interrupt { ticket: Ticket, submission: Option<SubmissionId>, by: Origin },
+    Interrupt {
+        ticket: Ticket,
+        submission: Option<SubmissionId>,
+        by: Origin,
+    },
     /// A client answers a permission request.
-    Respond { ticket: Ticket, request: RequestId, decision: Decision, by: Origin },
-    Update { ticket: Ticket, changes: SessionChanges, by: Origin },
-    Delete { ticket: Ticket, by: Origin },
+    Respond {
+        ticket: Ticket,
+        request: RequestId,
+        decision: Decision,
+        by: Origin,
+    },
+    Update {
+        ticket: Ticket,
+        changes: SessionChanges,
+        by: Origin,
+    },
+    Delete {
+        ticket: Ticket,
+        by: Origin,
+    },
     /// The running submission hands entries in.
-    Handed { from: SubmissionId, ticket: Ticket, entries: Vec<Entry>, durability: Durability },
+    Handed {
+        from: SubmissionId,
+        ticket: Ticket,
+        entries: Vec<Entry>,
+        durability: Durability,
+    },
     /// A call of it needs an answer.
-    Asked { from: SubmissionId, ticket: Ticket, request: PermissionRequest, on_ask: OnAsk },
+    Asked {
+        from: SubmissionId,
+        ticket: Ticket,
+        request: PermissionRequest,
+        on_ask: OnAsk,
+    },
     /// Gate A: which commands join the next round.
-    Lease { from: SubmissionId, ticket: Ticket, slept: Slept },
+    Lease {
+        from: SubmissionId,
+        ticket: Ticket,
+        slept: Slept,
+    },
     /// `absorb(next_turn)`: leased commands become attachments; with `entries` in one record.
-    Absorb { from: SubmissionId, ticket: Ticket, attachments: Vec<MessageId>, entries: Vec<Entry> },
+    Absorb {
+        from: SubmissionId,
+        ticket: Ticket,
+        attachments: Vec<MessageId>,
+        entries: Vec<Entry>,
+    },
     /// The submission's task is over; its last entries came before.
-    Ended { from: SubmissionId, how: TaskEnd },
+    Ended {
+        from: SubmissionId,
+        how: TaskEnd,
+    },
     /// Events up to here are with the operating system.
-    Written { upto: Seq },
+    Written {
+        upto: Seq,
+    },
     /// Events up to here are on disk.
-    Synced { upto: Seq },
+    Synced {
+        upto: Seq,
+    },
     /// Events from here on were not taken.
-    AppendFailed { from: Seq, failure: StoreFailure },
+    AppendFailed {
+        from: Seq,
+        failure: StoreFailure,
+    },
     /// The session was read back; nothing of it runs.
     Loaded,
     /// Start nothing any more; `Cut` also ends what runs.

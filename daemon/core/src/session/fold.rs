@@ -283,7 +283,8 @@ impl Projection {
         if let Some(run) = &mut self.run {
             run.answers.insert(resolved.tool_use.clone(), resolved.clone());
         }
-        if let (Decision::Allow { scope: AllowScope::Session | AllowScope::Always, .. }, Some(rule)) = (&resolved.decision, &resolved.rule) {
+        if let (Decision::Allow { scope: AllowScope::Session | AllowScope::Always, .. }, Some(rule)) = (&resolved.decision, &resolved.rule)
+        {
             self.allowed.push(rule.clone());
         }
         if self.answered.len() == ANSWERED_KEPT {

@@ -1,15 +1,15 @@
 //! A session as a state machine: an event and the state make effects; the state itself is folded from durable events.
 //! It never performs an effect and never reads a clock.
 
-pub mod event;
-pub mod effect;
-pub mod phase;
-pub mod machine;
 pub mod calls;
-pub mod running;
-pub mod recover;
-pub mod standing;
+pub mod effect;
+pub mod event;
 pub mod fold;
+pub mod machine;
+pub mod phase;
+pub mod recover;
+pub mod running;
+pub mod standing;
 
 pub use effect::{AskOutcome, Effect, Outcome, Refusal, Start, StartFrom};
 pub use event::{DrainStage, Durability, Event, Fresh, TaskEnd, Ticket};

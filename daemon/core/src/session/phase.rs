@@ -1,8 +1,8 @@
 //! What a session is in the middle of, with what belongs to it, and which change of phase is legal.
 
+use agentd_types::Origin;
 use agentd_types::SubmissionId;
 use agentd_types::system::InterruptReason;
-use agentd_types::Origin;
 
 use super::event::Ticket;
 
@@ -12,11 +12,19 @@ pub enum Phase {
     /// Nothing runs; gate B may fire.
     Idle,
     /// What it starts with is on its way to disk.
-    Starting { submission: SubmissionId, end: Option<EndWish> },
+    Starting {
+        submission: SubmissionId,
+        end: Option<EndWish>,
+    },
     /// Its task runs.
-    Running { submission: SubmissionId, end: Option<EndWish> },
+    Running {
+        submission: SubmissionId,
+        end: Option<EndWish>,
+    },
     /// It waits for an answer and costs nothing.
-    Parked { submission: SubmissionId },
+    Parked {
+        submission: SubmissionId,
+    },
     /// `system: deleted` is on its way; nothing is accepted.
     Deleting,
     /// The store does not take entries; queued input waits until it does.

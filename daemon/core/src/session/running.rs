@@ -74,13 +74,8 @@ impl Machine {
     pub(super) fn withdraw_open(&mut self, by: &Origin) {
         let Some(run) = self.head.run.as_ref().map(|run| run.id) else { return };
         for open in self.head.open.clone() {
-            let resolved = PermissionResolved {
-                id: open.id,
-                tool_use: open.tool_use,
-                decision: Decision::Withdrawn,
-                by: by.clone(),
-                rule: None,
-            };
+            let resolved =
+                PermissionResolved { id: open.id, tool_use: open.tool_use, decision: Decision::Withdrawn, by: by.clone(), rule: None };
             let entry = Entry { agent: open.agent, ..Entry::of(run, Body::PermissionResolved(resolved.clone())).by(by.clone()) };
             self.append(vec![entry], Durability::Synced);
             self.settle_asks(&resolved);

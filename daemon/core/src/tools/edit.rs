@@ -49,7 +49,11 @@ pub fn edit(text: &str, old: &str, new: &str, which: Which) -> Result<Edited, Ed
         return Err(EditError::NoChange);
     }
     let crlf = |it: &str| it.replace("\r\n", "\n").replace('\n', "\r\n");
-    let (old, new) = if !text.contains(old) && old.contains('\n') && text.contains("\r\n") { (crlf(old), crlf(new)) } else { (old.to_owned(), new.to_owned()) };
+    let (old, new) = if !text.contains(old) && old.contains('\n') && text.contains("\r\n") {
+        (crlf(old), crlf(new))
+    } else {
+        (old.to_owned(), new.to_owned())
+    };
     let at: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
     let line_of = |at: usize| text[..at].matches('\n').count() + 1;
     match (at.as_slice(), which) {

@@ -74,7 +74,16 @@ fn deny_beats_everything() {
 #[test]
 fn the_critical_few_are_never_lifted() {
     let policy = policy(PermissionMode::BypassPermissions, &["Bash", "Bash(rm -rf /)", "Edit"], &[]);
-    for line in ["rm -rf /", "rm -rf /*", "rm -rf ~", "rm -rf /home/me", "rm -rf /usr", "cd / && rm -rf /work", "rm -rf ..", "echo x > /var/agentd/journal/1"] {
+    for line in [
+        "rm -rf /",
+        "rm -rf /*",
+        "rm -rf ~",
+        "rm -rf /home/me",
+        "rm -rf /usr",
+        "cd / && rm -rf /work",
+        "rm -rf ..",
+        "echo x > /var/agentd/journal/1",
+    ] {
         assert_eq!(word(&policy, "Bash", &command(line)), "ask", "{line}");
     }
     assert_eq!(word(&policy, "Edit", &edit("/var/agentd/x")), "ask");

@@ -50,7 +50,13 @@ fn delivered_order_is_now_next_later_and_first_in_first_out() {
 
 #[test]
 fn gate_a_takes_next_and_after_a_sleep_later() {
-    let pending = queue([prompt(1, Now), prompt(2, Next), prompt(3, Later), command(4, Next, CommandMode::Prompt, "/clear"), command(5, Next, CommandMode::Shell, "ls")]);
+    let pending = queue([
+        prompt(1, Now),
+        prompt(2, Next),
+        prompt(3, Later),
+        command(4, Next, CommandMode::Prompt, "/clear"),
+        command(5, Next, CommandMode::Shell, "ls"),
+    ]);
     assert_eq!(numbers(&pending.gate_a(None, Slept::No)), [2]);
     assert_eq!(numbers(&pending.gate_a(None, Slept::Yes)), [2, 3]);
     assert_eq!(pending.gate_a(Some(AgentId::from_u128(9)), Slept::Yes), []);

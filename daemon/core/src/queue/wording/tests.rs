@@ -38,14 +38,7 @@ fn several_keep_author_order_and_boundaries() {
     let (a, b) = (command(1, person("cli"), "one"), command(2, Origin::Bridge { name: "chat".into(), author: "Ada".into() }, "two"));
     assert_eq!(
         texts(&as_message(&[&a, &b])),
-        [
-            "<message from=\"user at cli\">",
-            "one",
-            "</message>",
-            "<message from=\"user Ada via chat\">",
-            "two",
-            "</message>"
-        ]
+        ["<message from=\"user at cli\">", "one", "</message>", "<message from=\"user Ada via chat\">", "two", "</message>"]
     );
 }
 

@@ -249,12 +249,8 @@ fn late_entries_never_enter() {
     let old = world.running();
     world.apply(ended(old));
     let message = UserMessage { message: MessageId::from_u128(3), kind: UserKind::ToolResults, content: Vec::new(), commands: Vec::new() };
-    let late = Event::Handed {
-        from: old,
-        ticket: Ticket(1),
-        entries: vec![Entry::of(old, Body::User(message))],
-        durability: Durability::Written,
-    };
+    let late =
+        Event::Handed { from: old, ticket: Ticket(1), entries: vec![Entry::of(old, Body::User(message))], durability: Durability::Written };
     assert_eq!(world.apply(late), ["no receipt 1"]);
     assert_eq!(world.asked(old, 2, "t", OnAsk::Wait).1, ["settle 2 Withdrawn"]);
 }

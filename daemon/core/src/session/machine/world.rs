@@ -3,7 +3,10 @@
 use agentd_types::queue::{Batching, CommandMode, OnAsk, Priority, QueueChange, QueuedCommand, RunOptions};
 use agentd_types::session::{Limits, NotesMode, SessionMeta};
 use agentd_types::system::System;
-use agentd_types::{AbsPath, Block, Body, CommandId, Entry, Event as Numbered, MessageId, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp, ToolUseId};
+use agentd_types::{
+    AbsPath, Block, Body, CommandId, Entry, Event as Numbered, MessageId, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp,
+    ToolUseId,
+};
 
 use super::super::effect::Effect;
 use super::super::event::{Event, Fresh, Ticket};
@@ -52,7 +55,15 @@ impl World {
     pub fn over(disk: Vec<Numbered>) -> World {
         let mut projection = Projection::open(&disk[0]).unwrap();
         disk[1..].iter().for_each(|event| projection.fold(event));
-        World { machine: Machine::new(projection), in_flight: Vec::new(), disk, unsynced: Vec::new(), ids: 1_000, now: 100, starts: Vec::new() }
+        World {
+            machine: Machine::new(projection),
+            in_flight: Vec::new(),
+            disk,
+            unsynced: Vec::new(),
+            ids: 1_000,
+            now: 100,
+            starts: Vec::new(),
+        }
     }
 
     /// The same disk after kill -9: what was not synced is gone.
@@ -93,7 +104,9 @@ impl World {
                 self.starts.push(start.submission);
                 match &start.from {
                     super::super::effect::StartFrom::Prompt => "start".to_owned(),
-                    super::super::effect::StartFrom::Reopen { calls, answered, .. } => format!("reopen calls={} answered={answered}", calls.len()),
+                    super::super::effect::StartFrom::Reopen { calls, answered, .. } => {
+                        format!("reopen calls={} answered={answered}", calls.len())
+                    }
                 }
             }
             Effect::Cancel { reason, .. } => format!("cancel {}", reason.as_str()),
