@@ -1,1 +1,13 @@
-//! (room to be filled)
+//! Process trees: each under a shim that outlives nothing. Only this room starts a process.
+
+pub mod shim;
+pub mod message;
+pub mod spawn;
+pub mod descent;
+pub mod leftovers;
+pub mod environment;
+
+pub use environment::session_environment;
+pub use leftovers::end_leftovers;
+pub use shim::shim_main;
+pub use spawn::{Launch, Shims, SpawnError, Tree};

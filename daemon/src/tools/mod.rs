@@ -4,6 +4,7 @@ pub mod tool;
 pub mod registry;
 pub mod run;
 mod input;
+mod output;
 mod read;
 mod write;
 mod edit;
