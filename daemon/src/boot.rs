@@ -139,7 +139,13 @@ fn key_source(models: &Models) -> String {
     models.resolve(models.default_model()).map_or_else(|_| "none".to_owned(), |provider| provider.key_source().to_owned())
 }
 
-fn kit(config: &Config, settings: agentd_types::config::Settings, models: Arc<Models>, clock: Arc<dyn Clock>, runtime_dir: &AbsPath) -> Kit {
+fn kit(
+    config: &Config,
+    settings: agentd_types::config::Settings,
+    models: Arc<Models>,
+    clock: Arc<dyn Clock>,
+    runtime_dir: &AbsPath,
+) -> Kit {
     let mut tools = built_in_files();
     tools.push(Arc::new(Bash::new(Shims::new(config.executable.clone(), runtime_dir.clone()))));
     let tools = ToolRegistry::new(tools);
@@ -189,4 +195,3 @@ fn found(store: &Store, codec: &dyn Codec, id: SessionId) -> Option<Found> {
     let wants_to_run = projection.run.is_some() || !projection.queue.commands().is_empty();
     (!deleted).then(|| Found { info: projection.info(), wants_to_run, creation_key })
 }
-

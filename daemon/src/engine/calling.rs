@@ -44,8 +44,15 @@ pub struct Called {
 enum Attempt {
     Whole(Folded),
     /// It broke; whether something had been shown, and what it used.
-    Broken { error: ModelError, shown: bool, usage: Usage },
-    Interrupted { partial: Folded, shown: bool },
+    Broken {
+        error: ModelError,
+        shown: bool,
+        usage: Usage,
+    },
+    Interrupted {
+        partial: Folded,
+        shown: bool,
+    },
 }
 
 impl Calling<'_> {
@@ -192,13 +199,7 @@ impl Calling<'_> {
 
     async fn wait(&self, conversation: &mut Conversation, error: &ModelError, attempt: u32, delay_ms: u64) -> Result<(), Cut> {
         tracing::warn!(submission = %self.submission, attempt, delay_ms, class = error.class.name(), "the model request is repeated");
-        let retry = ApiRetry {
-            attempt,
-            max_retries: MAX_RETRIES,
-            delay_ms,
-            status: error.status,
-            error: error.class.name().to_owned(),
-        };
+        let retry = ApiRetry { attempt, max_retries: MAX_RETRIES, delay_ms, status: error.status, error: error.class.name().to_owned() };
         self.append(conversation, Body::System(System::ApiRetry(retry))).await?;
         let pause = tokio::time::sleep(std::time::Duration::from_millis(delay_ms));
         self.cancel.race(pause).await.ok_or(Cut::Interrupted)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentd_core::model::catalog;
 use agentd_core::permission::{Policy, Scope};
-use agentd_core::query::{Abilities, FailureKind, Limits, ModelFailure, LoopState, Resume, Seen, Terminal, ToolBatch};
+use agentd_core::query::{Abilities, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, Terminal, ToolBatch};
 use agentd_core::session::{Standing, Start, StartFrom, TaskEnd};
 use agentd_types::outcome::{ModelShare, SubmissionResult};
 use agentd_types::rule::Rule;
@@ -71,7 +71,8 @@ impl QueryEngine {
             }
         };
         if let StartFrom::Prompt = start.from
-            && let Err(failure) = around.ledger.append(vec![init(&kit, &start, &around, &model, provider.key_source())], Durability::Written).await
+            && let Err(failure) =
+                around.ledger.append(vec![init(&kit, &start, &around, &model, provider.key_source())], Durability::Written).await
         {
             return (self, TaskEnd::Failed(failure));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentd_core::model::SystemPart;
 use agentd_core::prompt::{Surroundings, system};
 use agentd_core::query::{
-    AutoCompact, Budget, CallPlan, Compaction, CompactPlan, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed, PreparePlan,
+    AutoCompact, Budget, CallPlan, CompactPlan, Compaction, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed, PreparePlan,
     Prepared, Reply, Room, StopVerdict, StoreFailure, ToolBatch, ToolRun, Withheld,
 };
 use agentd_core::queue::Slept;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentd_core::tools::ToolSpec;
-use agentd_types::{AbsPath, Timestamp};
 use agentd_types::config::Settings;
+use agentd_types::{AbsPath, Timestamp};
 
 use crate::clock::Clock;
 use crate::entropy::Entropy;

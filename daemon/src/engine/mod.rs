@@ -1,16 +1,16 @@
 //! The engine: one conversation's loop, driven. It knows no store, no session and no client.
 
-pub mod engine;
-pub mod drive;
-pub mod hands;
 pub mod calling;
+pub mod cancel;
+pub mod conversation;
+pub mod drive;
+pub mod engine;
+pub mod hands;
+pub mod kit;
+pub mod ledger;
 pub mod log;
 pub mod said;
 pub mod tally;
-pub mod conversation;
-pub mod cancel;
-pub mod kit;
-pub mod ledger;
 
 pub use cancel::Cancel;
 pub use conversation::Conversation;

@@ -68,34 +68,72 @@ pub fn read(path: &AbsPath) -> Result<Content, FileError> {
     Ok(Content { bytes, seen, mode: meta.permissions().mode() & 0o7777 })
 }
 
+/// What is known of the file to be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// It does not exist: made with the process's default mode, and refused if something came to be there meanwhile.
+    New,
+    /// It exists, with these mode bits, and keeps them.
+    Existing(u32),
+}
+
 /// Replaces the file's content in one step: a reader sees the old or the new one. Follows a link to its target, keeps
 /// the mode, makes missing folders.
 ///
 /// # Errors
 /// [`FileError`]; the file is untouched then.
-pub fn replace(path: &AbsPath, bytes: &[u8], mode: Option<u32>) -> Result<SeenFile, FileError> {
+pub fn replace(path: &AbsPath, bytes: &[u8], known: Target) -> Result<SeenFile, FileError> {
     let io = |error: io::Error| FileError::Io { path: path.clone(), error };
-    let target = fs::canonicalize(path.as_path()).unwrap_or_else(|_| path.as_path().to_path_buf());
-    let folder = target.parent().unwrap_or(Path::new("/")).to_path_buf();
+    let target = resolve(path);
+    let folder = target.as_path().parent().unwrap_or(Path::new("/")).to_path_buf();
     fs::create_dir_all(&folder).map_err(io)?;
-    let mut temp = tempfile::Builder::new().prefix(".agentd-").tempfile_in(&folder).map_err(io)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".agentd-");
+    if known == Target::New {
+        // The system takes the process's umask off this.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut temp = builder.tempfile_in(&folder).map_err(io)?;
     temp.write_all(bytes).map_err(io)?;
-    let permissions = fs::Permissions::from_mode(mode.unwrap_or(0o644));
-    temp.as_file().set_permissions(permissions).map_err(io)?;
-    let file: File = temp.persist(&target).map_err(|error| io(error.error))?;
+    if let Target::Existing(mode) = known {
+        temp.as_file().set_permissions(fs::Permissions::from_mode(mode)).map_err(io)?;
+    }
+    // Before the rename: after a power cut the name must not stand for an empty file.
+    temp.as_file().sync_data().map_err(io)?;
+    let persisted = match known {
+        Target::New => temp.persist_noclobber(target.as_path()),
+        Target::Existing(_) => temp.persist(target.as_path()),
+    };
+    let file: File = persisted.map_err(|error| io(error.error))?;
     let meta = file.metadata().map_err(io)?;
     Ok(seen(path, &meta, bytes))
 }
 
-/// The path with links resolved: of its deepest existing ancestor, if it does not exist itself.
+/// Links that lead nowhere yet which are followed at most, as many as the system follows.
+const MAX_LINKS: usize = 40;
+
+/// The path with links resolved: of its deepest existing ancestor, if it does not exist itself. A link whose target does not
+/// exist stands for that target: that is where a write would go.
 #[must_use]
 pub fn resolve(path: &AbsPath) -> AbsPath {
     let mut tail = PathBuf::new();
     let mut head = path.as_path().to_path_buf();
+    let mut links = 0;
     loop {
         if let Ok(real) = fs::canonicalize(&head) {
             let whole = if tail.as_os_str().is_empty() { real } else { real.join(&tail) };
             return AbsPath::new(whole).unwrap_or_else(|_| path.clone());
+        }
+        if let (Ok(to), Some(folder)) = (fs::read_link(&head), head.parent()) {
+            links += 1;
+            if links > MAX_LINKS {
+                return path.clone();
+            }
+            // `..` of a link's target is meant from where its folder really is.
+            let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+            let Ok(folder) = AbsPath::new(folder) else { return path.clone() };
+            head = folder.join(to).into();
+            continue;
         }
         let (Some(name), Some(parent)) = (head.file_name().map(ToOwned::to_owned), head.parent().map(Path::to_path_buf)) else {
             return path.clone();
@@ -122,7 +160,12 @@ fn near(path: &AbsPath) -> String {
     };
     let start: String = name.chars().take(3).collect::<String>().to_lowercase();
     let names = fs::read_dir(folder).into_iter().flatten().flatten().take(10_000);
-    let near: Vec<String> =
-        names.filter_map(|entry| entry.file_name().into_string().ok()).filter(|it| it.to_lowercase().starts_with(&start)).take(3).collect();
+    let mut near: Vec<String> =
+        names.filter_map(|entry| entry.file_name().into_string().ok()).filter(|it| it.to_lowercase().starts_with(&start)).collect();
+    near.sort_unstable();
+    near.truncate(3);
     if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,9 +17,14 @@ pub struct Gate<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Passage {
     /// `by` = the person who allowed it, if one was asked.
-    Go { updated_input: Option<Json>, by: Option<Origin> },
+    Go {
+        updated_input: Option<Json>,
+        by: Option<Origin>,
+    },
     /// What the model is told.
-    Denied { message: String },
+    Denied {
+        message: String,
+    },
     /// It stays open: nobody answers here and now.
     Open,
     Withdrawn,

@@ -1,11 +1,11 @@
 //! Process trees: each under a shim that outlives nothing. Only this room starts a process.
 
-pub mod shim;
-pub mod message;
-pub mod spawn;
 pub mod descent;
-pub mod leftovers;
 pub mod environment;
+pub mod leftovers;
+pub mod message;
+pub mod shim;
+pub mod spawn;
 
 pub use environment::session_environment;
 pub use leftovers::end_leftovers;

@@ -126,15 +126,16 @@ pub(super) async fn run(
     }
 }
 
-type Loaded = (
-    Actor,
-    mpsc::Receiver<(SubmissionId, FromSubmission)>,
-    mpsc::UnboundedReceiver<(Seq, Seq, Commit)>,
-    mpsc::UnboundedReceiver<u64>,
-);
+type Loaded =
+    (Actor, mpsc::Receiver<(SubmissionId, FromSubmission)>, mpsc::UnboundedReceiver<(Seq, Seq, Commit)>, mpsc::UnboundedReceiver<u64>);
 
 impl Actor {
-    async fn load(id: SessionId, shared: Arc<Shared>, info: watch::Sender<SessionInfo>, taken: Arc<AtomicU64>) -> Result<Loaded, LoadError> {
+    async fn load(
+        id: SessionId,
+        shared: Arc<Shared>,
+        info: watch::Sender<SessionInfo>,
+        taken: Arc<AtomicU64>,
+    ) -> Result<Loaded, LoadError> {
         let (store, codec) = (shared.store.clone(), Arc::clone(&shared.codec));
         let projection = tokio::task::spawn_blocking(move || load::projection(&store, codec.as_ref(), id))
             .await

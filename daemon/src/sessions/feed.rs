@@ -258,4 +258,3 @@ impl Subscription {
         self.held.is_none() && self.items.is_empty() && *self.committed.borrow() > self.cursor
     }
 }
-

@@ -72,7 +72,8 @@ pub fn start(shared: Arc<Shared>, found: Vec<Found>) -> Registry {
     // Bounded by the sessions: each says little, and only when nothing else is to be done.
     let (notes, mut noted) = mpsc::unbounded_channel();
     let (created, mut creations) = mpsc::unbounded_channel();
-    let mut keeper = Keeper { shared, sessions: BTreeMap::new(), keys: BTreeMap::new(), reserved: BTreeMap::new(), notes, created, draining: false };
+    let mut keeper =
+        Keeper { shared, sessions: BTreeMap::new(), keys: BTreeMap::new(), reserved: BTreeMap::new(), notes, created, draining: false };
     for found in found {
         keeper.adopt(found);
     }
@@ -151,7 +152,8 @@ impl Keeper {
     }
 
     fn name_is_free(&self, name: &str, but: Option<SessionId>) -> Result<(), SessionError> {
-        let taken = self.sessions.iter().find(|(id, entry)| Some(**id) != but && entry.info().name.as_deref() == Some(name)).map(|(id, _)| *id);
+        let taken =
+            self.sessions.iter().find(|(id, entry)| Some(**id) != but && entry.info().name.as_deref() == Some(name)).map(|(id, _)| *id);
         let reserved = self.reserved.iter().find(|(_, reserved)| *reserved == name).map(|(id, _)| *id);
         match taken.or(reserved) {
             Some(id) => Err(SessionError::NameTaken { name: name.to_owned(), id }),
@@ -164,9 +166,9 @@ impl Keeper {
         let fits = |info: &SessionInfo| {
             let archived = info.state == SessionState::Archived && !filter.all;
             let elsewhere = filter.cwd.as_ref().is_some_and(|cwd| *cwd != info.cwd);
-            let other = text.as_ref().is_some_and(|text| {
-                !info.name.iter().chain([&info.last_text]).any(|it| it.to_lowercase().contains(text.as_str()))
-            });
+            let other = text
+                .as_ref()
+                .is_some_and(|text| !info.name.iter().chain([&info.last_text]).any(|it| it.to_lowercase().contains(text.as_str())));
             !archived && !elsewhere && !other
         };
         // Ids are UUIDv7: newest last.

@@ -29,7 +29,12 @@ pub enum LoadError {
 ///
 /// # Errors
 /// When the store cannot read, or an event is none.
-pub fn each_event(store: &Store, codec: &dyn Codec, session: SessionId, mut each: impl FnMut(Event) -> Result<(), LoadError>) -> Result<(), LoadError> {
+pub fn each_event(
+    store: &Store,
+    codec: &dyn Codec,
+    session: SessionId,
+    mut each: impl FnMut(Event) -> Result<(), LoadError>,
+) -> Result<(), LoadError> {
     let mut cursor = Seq::ZERO;
     loop {
         let page = store.read_after(session, cursor, PAGE_EVENTS, PAGE_BYTES).map_err(|error| LoadError::Read(error.to_string()))?;

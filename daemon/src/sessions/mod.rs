@@ -1,21 +1,21 @@
 //! Sessions: each an actor with one owner, behind a cheap handle. They never see a wire type.
 
-pub mod error;
-pub mod request;
-pub mod codec;
-pub mod handle;
-pub mod registry;
-pub mod keeper;
-mod create;
 pub mod actor;
-mod serving;
-mod perform;
-mod waiting;
+pub mod codec;
+mod create;
+pub mod error;
+pub mod feed;
+pub mod handle;
+pub mod history;
 mod inbox;
+pub mod keeper;
 mod live;
 pub mod load;
-pub mod history;
-pub mod feed;
+mod perform;
+pub mod registry;
+pub mod request;
+mod serving;
+mod waiting;
 
 pub use actor::Shared;
 pub use error::SessionError;

@@ -209,9 +209,7 @@ fn as_error(refusal: Refusal) -> SessionError {
 fn as_answer(outcome: AskOutcome) -> Answer {
     match outcome {
         AskOutcome::Open => Answer::Open,
-        AskOutcome::Denied { by } => {
-            Answer::Denied { message: Some("nobody is asked in this run (--on-ask deny)".to_owned()), by }
-        }
+        AskOutcome::Denied { by } => Answer::Denied { message: Some("nobody is asked in this run (--on-ask deny)".to_owned()), by },
         AskOutcome::Withdrawn => Answer::Withdrawn,
         AskOutcome::StoreFailed(failure) => Answer::StoreFailed(failure),
         AskOutcome::Resolved(resolved) => match resolved.decision {

@@ -160,7 +160,8 @@ impl Actor {
                 ReadFrom::Before(before) => history.before(session, before, limit).await,
             };
             let page = events.map(|events| Page { events: events.into(), last_seq });
-            let unreadable = || agentd_core::query::StoreFailure { reason: "the history cannot be read; the daemon's log says why".to_owned() };
+            let unreadable =
+                || agentd_core::query::StoreFailure { reason: "the history cannot be read; the daemon's log says why".to_owned() };
             tell(reply, page.ok_or_else(|| SessionError::Store(unreadable())));
         });
     }
@@ -171,10 +172,10 @@ impl Actor {
         if !all {
             return open.collect();
         }
-        let answered = committed.answered.iter().map(|(request, resolved, at)| PermissionRow {
-            request: request.clone(),
-            resolved: Some((resolved.clone(), *at)),
-        });
+        let answered = committed
+            .answered
+            .iter()
+            .map(|(request, resolved, at)| PermissionRow { request: request.clone(), resolved: Some((resolved.clone(), *at)) });
         answered.chain(open).collect()
     }
 }

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::input;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
 use super::write::is_fresh;
-use crate::files::{SeenFile, open};
+use crate::files::SeenFile;
+use crate::files::open::{self, Target};
 
 /// Lines around the change that the result shows.
 const AROUND: usize = 3;
@@ -18,6 +19,7 @@ const AROUND: usize = 3;
 const SHOWN: usize = 60;
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Input {
     /// The file, absolute or relative to the working folder.
     file_path: String,
@@ -75,12 +77,13 @@ fn replace(path: &AbsPath, known: Option<&SeenFile>, wanted: &Input) -> Result<(
         .map_err(|_| tell(format!("{path} is not UTF-8; it was left alone: change it with a tool that knows its encoding")))?;
     let which = if wanted.replace_all { Which::All } else { Which::Only };
     let edited = edit(text, &wanted.old_string, &wanted.new_string, which).map_err(|error| tell(format!("{path}: {error}")))?;
-    let seen = open::replace(path, edited.text.as_bytes(), Some(content.mode)).map_err(|error| tell(error.to_string()))?;
+    let seen = open::replace(path, edited.text.as_bytes(), Target::Existing(content.mode)).map_err(|error| tell(error.to_string()))?;
     let first = edited.lines.0.saturating_sub(AROUND).max(1);
     let count = (edited.lines.1 + AROUND + 1 - first).min(SHOWN);
-    let mut shown = format!("{path}: {} replaced. Now:\n", edited.replaced);
-    for (line, number) in edited.text.lines().zip(1..).skip(first - 1).take(count) {
-        shown.push_str(&format!("{number:>6}\t{line}\n"));
+    let place = if edited.replaced == 1 { "Now" } else { "Around the first, now" };
+    let mut shown = format!("{path}: {} replaced. {place}:\n", edited.replaced);
+    for (line, number) in edited.text.lines().zip(1u64..).skip(first - 1).take(count) {
+        shown.push_str(&input::numbered(number, line));
     }
     Ok((seen, shown))
 }

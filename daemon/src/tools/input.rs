@@ -5,13 +5,51 @@ use agentd_core::tools::ToolSpec;
 use agentd_types::Json;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::tool::{Boxed, ToolContext, ToolFailure};
 use crate::files::open;
 
 /// The input as `T`; a wrong one is told with field and reason.
-pub fn read<T: DeserializeOwned>(tool: &str, input: &Json) -> Result<T, ToolFailure> {
-    input.read().map_err(|error| ToolFailure::TellModel(format!("The input of {tool} is not as its schema says: {error}")))
+pub fn read<T: DeserializeOwned + JsonSchema>(tool: &str, input: &Json) -> Result<T, ToolFailure> {
+    input.read().map_err(|error| {
+        let field = wrong_field::<T>(input).map_or_else(String::new, |name| format!("`{name}`: "));
+        ToolFailure::TellModel(format!("The input of {tool} is not as its schema says: {field}{error}"))
+    })
+}
+
+/// The first field whose value is not of the type the schema gives; serde names missing and unknown ones itself.
+fn wrong_field<T: JsonSchema>(input: &Json) -> Option<String> {
+    let given: serde_json::Map<String, Value> = input.read().ok()?;
+    let schema = schemars::schema_for!(T).to_value();
+    let wrong = |name: &str, value: &Value| {
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_u64() => "integer",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        match schema.pointer(&format!("/properties/{name}/type")) {
+            Some(Value::String(one)) => one != kind,
+            Some(Value::Array(several)) => !several.iter().any(|it| it == kind),
+            Some(_) | None => false,
+        }
+    };
+    given.iter().find(|(name, value)| wrong(name, value)).map(|(name, _)| name.clone())
+}
+
+/// Characters of one line that is shown.
+const LINE_CHARS: usize = 2_000;
+
+/// A line as the model is shown it: number, tab, text; a long one is cut, and says so.
+pub fn numbered(number: u64, line: &str) -> String {
+    match line.char_indices().nth(LINE_CHARS) {
+        Some((at, _)) => format!("{number:>6}\t{}… [line cut at {LINE_CHARS} characters]\n", &line[..at]),
+        None => format!("{number:>6}\t{line}\n"),
+    }
 }
 
 /// A tool's spec with the schema of `T`.

@@ -1,11 +1,11 @@
 //! The tools a model may call, and what runs them. They never know who drives them: clients, hooks and rules are wrapped around.
 
-pub mod tool;
-pub mod registry;
-pub mod run;
+pub mod bash;
+mod edit;
 mod input;
 mod output;
 mod read;
+pub mod registry;
+pub mod run;
+pub mod tool;
 mod write;
-mod edit;
-pub mod bash;

@@ -12,12 +12,11 @@ use crate::files::open;
 
 /// Lines shown unless asked otherwise.
 const LINES: u64 = 2_000;
-/// Characters of one line.
-const LINE_CHARS: usize = 2_000;
 /// Bytes of text one call returns.
 const MAX_TEXT: usize = 256 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Input {
     /// The file, absolute or relative to the working folder.
     file_path: String,
@@ -65,50 +64,49 @@ impl Tool for Read {
             let path = call.context.cwd.join(&wanted.file_path);
             let content = input::blocking(move || open::read(&path)).await?.map_err(|error| ToolFailure::TellModel(error.to_string()))?;
             let mut seen = content.seen;
-            seen.range = range(&wanted);
+            let (text, range) = show(&content.bytes, &wanted, &seen.path.to_string())?;
+            // Always what was shown: what Write and Edit leave has no range, and is never taken for something shown.
+            seen.range = Some(range);
             if call.context.read_cache.get(&seen.path) == Some(&seen) {
                 return Ok(ToolOutput::text(format!("{} is unchanged since you last read it; its content stands above.", seen.path)));
             }
-            let text = show(&content.bytes, &wanted, &seen.path.to_string())?;
             Ok(ToolOutput { changes: vec![ContextChange::Seen(seen)], ..ToolOutput::text(text) })
         })
     }
 }
 
-fn range(wanted: &Input) -> Option<(u64, u64)> {
-    match (wanted.offset, wanted.limit) {
-        (None, None) => None,
-        (offset, limit) => Some((offset.unwrap_or(1), limit.unwrap_or(LINES))),
-    }
-}
-
-/// The wanted lines, numbered; what is left out is said.
-fn show(bytes: &[u8], wanted: &Input, path: &str) -> Result<String, ToolFailure> {
+/// The wanted lines, numbered, and which these are; what is left out is said.
+fn show(bytes: &[u8], wanted: &Input, path: &str) -> Result<(String, (u64, u64)), ToolFailure> {
     if bytes.is_empty() {
-        return Ok(format!("{path} is empty."));
+        return Ok((format!("{path} is empty."), (1, 0)));
     }
     if bytes.contains(&0) {
         return Err(ToolFailure::TellModel(format!("{path} is binary ({} bytes); use Bash to look at it", bytes.len())));
     }
-    let text = String::from_utf8_lossy(bytes);
-    let (first, most) = (wanted.offset.unwrap_or(1), wanted.limit.unwrap_or(LINES));
+    let lossy = String::from_utf8_lossy(bytes);
+    let text = lossy.strip_prefix('\u{feff}').unwrap_or(&lossy);
+    let (first, most) = (wanted.offset.unwrap_or(1).max(1), wanted.limit.unwrap_or(LINES));
     let total = text.lines().count() as u64;
     if first > total {
         return Err(ToolFailure::TellModel(format!("{path} has {total} lines; there is no line {first}")));
     }
     let mut out = String::new();
     let mut shown = first - 1;
-    for (line, number) in text.lines().zip(1u64..).skip_while(|(_, number)| *number < first).take(usize::try_from(most).unwrap_or(usize::MAX)) {
-        let cut = line.char_indices().nth(LINE_CHARS).map(|(at, _)| at);
-        let line = cut.map_or_else(|| line.to_owned(), |at| format!("{}… [line cut at {LINE_CHARS} characters]", &line[..at]));
+    for (line, number) in
+        text.lines().zip(1u64..).skip_while(|(_, number)| *number < first).take(usize::try_from(most).unwrap_or(usize::MAX))
+    {
+        let line = input::numbered(number, line);
         if out.len() + line.len() > MAX_TEXT {
             break;
         }
-        out.push_str(&format!("{number:>6}\t{line}\n"));
+        out.push_str(&line);
         shown = number;
     }
     if shown < total {
         out.push_str(&format!("[lines {first} to {shown} of {total}; go on with offset {}]\n", shown + 1));
     }
-    Ok(out)
+    if std::str::from_utf8(bytes).is_err() {
+        out.push_str("[not UTF-8: bytes that are no text are shown as \u{fffd}; Edit will refuse this file]\n");
+    }
+    Ok((out, (first, shown)))
 }

@@ -44,3 +44,6 @@ impl ToolRegistry {
 pub fn built_in_files() -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(Read::new()), Arc::new(Write::new()), Arc::new(Edit::new())]
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,9 +47,16 @@ impl Interruption {
 
 /// What became of one call.
 enum Done {
-    Result { parts: Vec<ResultPart>, is_error: bool, changes: Vec<ContextChange> },
+    Result {
+        parts: Vec<ResultPart>,
+        is_error: bool,
+        changes: Vec<ContextChange>,
+    },
     /// Its result ends the submission.
-    Fatal { message: String, failure: ModelFailure },
+    Fatal {
+        message: String,
+        failure: ModelFailure,
+    },
     Open,
     StoreFailed(StoreFailure),
 }
@@ -221,7 +228,9 @@ impl Run<'_> {
         // A tool that panics fails its call, not its session.
         let called = match AssertUnwindSafe(async { tool.call(input, context).await }).catch_unwind().await {
             Ok(called) => called,
-            Err(_) => return Done::error(format!("{} failed unexpectedly; the daemon's log says more. It may have had effects.", call.name)),
+            Err(_) => {
+                return Done::error(format!("{} failed unexpectedly; the daemon's log says more. It may have had effects.", call.name));
+            }
         };
         match called {
             Ok(ToolOutput { content, changes }) => Done::Result { parts: content, is_error: false, changes },
@@ -240,8 +249,12 @@ impl Run<'_> {
     fn unknown(&self, name: &str) -> String {
         let names = self.tools.names();
         let start: String = name.chars().take(2).collect::<String>().to_lowercase();
-        let near: Vec<&str> =
-            names.iter().map(AsRef::as_ref).filter(|it: &&str| !start.is_empty() && it.to_lowercase().starts_with(&start)).take(NEAR).collect();
+        let near: Vec<&str> = names
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|it: &&str| !start.is_empty() && it.to_lowercase().starts_with(&start))
+            .take(NEAR)
+            .collect();
         let hint = if near.is_empty() { format!("there are {}", names.join(", ")) } else { format!("did you mean {}?", near.join(", ")) };
         format!("There is no tool `{name}`; {hint}")
     }

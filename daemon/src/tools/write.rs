@@ -9,9 +9,10 @@ use serde::Deserialize;
 use super::input;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::files::SeenFile;
-use crate::files::open::{self, FileError};
+use crate::files::open::{self, FileError, Target};
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Input {
     /// The file, absolute or relative to the working folder.
     file_path: String,
@@ -61,15 +62,15 @@ impl Tool for Write {
             let known = call.context.read_cache.get(&path).cloned();
             let lines = wanted.content.lines().count();
             let written = input::blocking(move || {
-                let mode = match open::read(&path) {
+                let target = match open::read(&path) {
                     Ok(now) => {
                         is_fresh(&now.seen, known.as_ref())?;
-                        Some(now.mode)
+                        Target::Existing(now.mode)
                     }
-                    Err(FileError::Missing(..)) => None,
+                    Err(FileError::Missing(..)) => Target::New,
                     Err(error) => return Err(ToolFailure::TellModel(error.to_string())),
                 };
-                open::replace(&path, wanted.content.as_bytes(), mode).map_err(|error| ToolFailure::TellModel(error.to_string()))
+                open::replace(&path, wanted.content.as_bytes(), target).map_err(|error| ToolFailure::TellModel(error.to_string()))
             });
             let seen = written.await??;
             let text = format!("{} is written ({lines} lines).", seen.path);

@@ -37,7 +37,8 @@ fn lines(at: &[usize]) -> String {
     at.iter().take(LISTED).map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Replaces `old` by `new`. Where `old` has plain line ends and the text has CRLF, both are taken as CRLF.
+/// Replaces `old` by `new`. Line ends are the text's: where it has CRLF only (or `old` is found with CRLF only), plain line
+/// ends of both are taken as CRLF. An `old` that names its CRs is taken as it is.
 ///
 /// # Errors
 /// [`EditError`]; the text is unchanged then.
@@ -48,13 +49,11 @@ pub fn edit(text: &str, old: &str, new: &str, which: Which) -> Result<Edited, Ed
     if old == new {
         return Err(EditError::NoChange);
     }
-    let crlf = |it: &str| it.replace("\r\n", "\n").replace('\n', "\r\n");
-    let (old, new) = if !text.contains(old) && old.contains('\n') && text.contains("\r\n") {
-        (crlf(old), crlf(new))
-    } else {
-        (old.to_owned(), new.to_owned())
-    };
-    let at: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
+    let (old, new) = with_line_ends_of(text, old, new);
+    if old == new {
+        return Err(EditError::NoChange);
+    }
+    let at = matches(text, &old, which);
     let line_of = |at: usize| text[..at].matches('\n').count() + 1;
     match (at.as_slice(), which) {
         ([], _) => Err(EditError::NotFound),
@@ -67,6 +66,26 @@ pub fn edit(text: &str, old: &str, new: &str, which: Which) -> Result<Edited, Ed
             Err(EditError::Several { count: several.len(), at: several.iter().take(LISTED).map(|at| line_of(*at)).collect() })
         }
     }
+}
+
+fn with_line_ends_of(text: &str, old: &str, new: &str) -> (String, String) {
+    let crlf = |it: &str| it.replace("\r\n", "\n").replace('\n', "\r\n");
+    let pairs = text.matches("\r\n").count();
+    let crlf_only = pairs > 0 && pairs == text.matches('\n').count();
+    let found_otherwise = pairs > 0 && old.contains('\n') && !text.contains(old);
+    if !old.contains('\r') && (crlf_only || found_otherwise) { (crlf(old), crlf(new)) } else { (old.to_owned(), new.to_owned()) }
+}
+
+/// Where `old` starts. A single match that another one overlaps is not the only one.
+fn matches(text: &str, old: &str, which: Which) -> Vec<usize> {
+    let mut at: Vec<usize> = text.match_indices(old).map(|(at, _)| at).collect();
+    if let (Which::Only, [first]) = (which, at.as_slice()) {
+        let next = first + text[*first..].chars().next().map_or(1, char::len_utf8);
+        if let Some(overlapping) = text[next..].find(old) {
+            at.push(next + overlapping);
+        }
+    }
+    at
 }
 
 #[cfg(test)]

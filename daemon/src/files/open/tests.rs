@@ -1,0 +1,69 @@
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use agentd_types::AbsPath;
+
+use super::{FileError, Target, read, replace, resolve};
+
+fn folder() -> (tempfile::TempDir, AbsPath) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = AbsPath::new(folder.path().canonicalize().unwrap()).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn only_regular_files_are_read_and_a_pipe_does_not_hang() {
+    let (_keep, folder) = folder();
+    let pipe = folder.join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, pipe.as_path(), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(matches!(read(&pipe), Err(FileError::Special(_))));
+    assert!(matches!(read(&folder), Err(FileError::Folder(_))));
+    assert!(matches!(read(&AbsPath::new("/dev/null").unwrap()), Err(FileError::Special(_))));
+}
+
+#[test]
+fn a_missing_file_names_near_ones() {
+    let (_keep, folder) = folder();
+    fs::write(folder.join("Notes.md"), "x").unwrap();
+    let error = read(&folder.join("notes.txt")).unwrap_err().to_string();
+    assert!(error.ends_with("does not exist; did you mean Notes.md?"), "{error}");
+}
+
+#[test]
+fn replacing_keeps_mode_and_link_and_leaves_nothing_behind() {
+    let (_keep, folder) = folder();
+    let (file, link) = (folder.join("file"), folder.join("link"));
+    fs::write(&file, "old").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o751)).unwrap();
+    symlink("file", &link).unwrap();
+    let before = read(&link).unwrap();
+    let seen = replace(&link, b"new", Target::Existing(before.mode)).unwrap();
+    assert_eq!(seen, read(&link).unwrap().seen);
+    assert_eq!(fs::read(&file).unwrap(), b"new");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o7777, 0o751);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn a_new_file_does_not_replace_one_that_came_meanwhile() {
+    let (_keep, folder) = folder();
+    let file = folder.join("a/b/file");
+    replace(&file, b"one", Target::New).unwrap();
+    assert!(replace(&file, b"two", Target::New).is_err());
+    assert_eq!(fs::read(&file).unwrap(), b"one");
+}
+
+#[test]
+fn links_are_resolved_even_where_nothing_is_yet() {
+    let (_keep, folder) = folder();
+    fs::create_dir(folder.join("real")).unwrap();
+    symlink("real", folder.join("there")).unwrap();
+    symlink("real/new", folder.join("dangling")).unwrap();
+    symlink("loop", folder.join("loop")).unwrap();
+    assert_eq!(resolve(&folder.join("there/x/y")), folder.join("real/x/y"));
+    assert_eq!(resolve(&folder.join("dangling")), folder.join("real/new"));
+    assert_eq!(resolve(&folder.join("loop")), folder.join("loop"));
+    replace(&folder.join("dangling"), b"x", Target::New).unwrap();
+    assert_eq!(fs::read(folder.join("real/new")).unwrap(), b"x");
+}
