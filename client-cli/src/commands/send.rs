@@ -70,9 +70,9 @@ pub async fn interrupt(global: &Global, session: &str) -> Result<Exit, Failure> 
         InterruptOutcome::NothingRunning => ("nothing runs", None),
     };
     if global.json {
-        Out::json(&json!({"outcome": word, "seq": seq}))?
+        Out::json(&json!({"outcome": word, "seq": seq}))?;
     } else {
-        Out::line(word)?
+        Out::line(word)?;
     }
     Ok(Exit::Done)
 }

@@ -13,9 +13,9 @@ pub async fn new(global: &Global, name: Option<String>, args: &RunArgs) -> Resul
     let meta = place::meta(args, name.or_else(|| args.name.clone()))?;
     let info = connected(global).await?.create(NewSession { meta, idempotency_key: None }).await?;
     if global.json {
-        Out::json(&rows::session(&info))?
+        Out::json(&rows::session(&info))?;
     } else {
-        Out::line(&info.id.to_string())?
+        Out::line(&info.id.to_string())?;
     }
     Ok(Exit::Done)
 }

@@ -176,7 +176,7 @@ impl Actor {
                     self.calls.fetch_add(1, Ordering::AcqRel);
                     self.call(call).await;
                 }
-                Wake::Submission(from, message) => self.from_submission(from, message).await,
+                Wake::Submission(from, message) => self.submission_said(from, message).await,
                 Wake::Commit(first, last, commit) => self.commit(first, last, commit).await,
                 Wake::Left(id) => self.publisher.left(id),
                 Wake::TaskEnded(ended) => self.task_ended(ended).await,

@@ -51,7 +51,7 @@ impl Actor {
         }
     }
 
-    pub(super) async fn from_submission(&mut self, from: SubmissionId, message: FromSubmission) {
+    pub(super) async fn submission_said(&mut self, from: SubmissionId, message: FromSubmission) {
         match message {
             FromSubmission::Append { entries, durability, reply } => {
                 let ticket = self.waiting.add(Waiter::Append(reply));

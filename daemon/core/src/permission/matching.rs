@@ -90,7 +90,7 @@ fn path_fits(specifier: &str, path: &AbsPath, scope: &Scope, depth: Depth) -> bo
     } else {
         let below = specifier.trim_start_matches("./").trim_start_matches('/');
         let anchored = specifier.starts_with('/') || below.contains('/');
-        (format!("{}/{below}", scope.cwd), anchored && !(depth == Depth::Any && !specifier.starts_with('/')))
+        (format!("{}/{below}", scope.cwd), anchored && (depth == Depth::Anchor || specifier.starts_with('/')))
     };
     let below_too = format!("{}/**", pattern.trim_end_matches('/'));
     if glob(&pattern, &text, Slash::Stops) || glob(&below_too, &text, Slash::Stops) {
