@@ -125,7 +125,8 @@ pub enum Command {
     },
     /// Make a session and print its id.
     New {
-        name: Option<String>,
+        #[arg(id = "session_name", value_name = "NAME")]
+        session_name: Option<String>,
         #[command(flatten)]
         run: RunArgs,
     },
@@ -231,4 +232,16 @@ pub enum DaemonCommand {
         grace: u64,
     },
     Status,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Args;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
 }

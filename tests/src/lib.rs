@@ -1,3 +1,4 @@
 //! What the tests share. Nothing of the product depends on it.
 
 pub mod model;
+pub mod program;

@@ -28,7 +28,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     match command {
         Command::Run { prompt, run } => run::run(&global, prompt, &run, OnAskArg::Park).await,
         Command::Rehearse { file, permission_mode, answer } => rehearse::run(&global, file, permission_mode, &answer).await,
-        Command::New { name, run } => sessions::new(&global, name, &run).await,
+        Command::New { session_name, run } => sessions::new(&global, session_name, &run).await,
         Command::Ls { all } => sessions::list(&global, all).await,
         Command::Show { session } => sessions::show(&global, &session).await,
         Command::Rm { session } => sessions::remove(&global, &session).await,
