@@ -157,7 +157,7 @@ fn kill_9_in_mid_tool_tells_and_runs_nothing_again_and_delivers_the_queue() {
     let world = World::new(None);
     let model = script(
         &world,
-        "[[step]]\n[[step.tool]]\nname = \"Bash\"\ninput = { command = \"echo x >> ran; exec sleep 1000\" }\n[[step]]\ntext = \"Second.\"\n",
+        "[[step]]\n[[step.tool]]\nname = \"Bash\"\ninput = { command = \"echo x >> ran; exec sleep 1000\" }\n[[step]]\nexpect = { tool = \"Bash\", is_error = false }\ntext = \"Second.\"\n",
     );
     assert_eq!(world.agent(&["new", "k", "--model", &model, "--permission-mode", "bypassPermissions"]).code, Some(0));
     assert_eq!(world.agent(&["send", "k", "go"]).code, Some(0));
