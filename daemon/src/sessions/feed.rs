@@ -258,3 +258,6 @@ impl Subscription {
         self.held.is_none() && self.items.is_empty() && *self.committed.borrow() > self.cursor
     }
 }
+
+#[cfg(test)]
+mod tests;
