@@ -1,5 +1,6 @@
 //! The binary `agentd`: arguments, tracing, exit code. It never decides anything.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
     }
     let args = Args::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("AGENT_LOG").unwrap_or_else(|_| "info".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
     agentd::models::http::install_tls_provider();
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
