@@ -1,73 +1,71 @@
-//! Starting a tree under a shim, watching it, ending it. Dropping a tree ends it too, unconfirmed.
+//! Starting a tree under a shim. The daemon's only children are shims; stdin of a tree is /dev/null.
 
 use std::process::Stdio;
 
 use agentd_types::AbsPath;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
 
-use super::message::{Order, Report, Status};
+use super::limits::Limits;
+use super::message::{Failure, Order, Report, line};
+use super::tree::Tree;
 
 /// How shims are started; a value.
 #[derive(Debug, Clone)]
 pub struct Shims {
     executable: AbsPath,
     locks: AbsPath,
+    limits: Limits,
 }
 
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Launch {
+    /// A name looked up in the environment's PATH, or a path.
     pub program: String,
     pub args: Vec<String>,
     pub cwd: AbsPath,
+    /// All of it: nothing is inherited.
     pub environment: Vec<(String, String)>,
 }
 
 /// Why nothing runs.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    #[error("the folder {0} is gone; go to one that exists")]
-    NoFolder(AbsPath),
-    #[error("the shim {0} cannot be started: {1}")]
-    Shim(AbsPath, std::io::Error),
+    #[error("the folder {folder} cannot be entered ({why}); go to one that exists")]
+    Folder { folder: AbsPath, why: String },
+    #[error("there is no program `{program}` on the session's PATH; install it, or set PATH in the session's environment")]
+    NotFound { program: String },
     #[error("{program} cannot be started: {why}")]
     Program { program: String, why: String },
-}
-
-/// A running tree.
-pub struct Tree {
-    shim: Child,
-    /// Closing it ends the tree.
-    control: Option<ChildStdin>,
-    output: Option<ChildStdout>,
-    reports: Lines<BufReader<ChildStderr>>,
-}
-
-/// How the direct child ended, and who of its tree still runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exit {
-    pub status: Status,
-    pub survivors: Vec<u32>,
+    #[error("the shim {0} cannot be started: {1}")]
+    Shim(AbsPath, std::io::Error),
 }
 
 impl Shims {
+    /// `executable` answers to `__shim`; lock files go below `runtime_dir`. Trees get the limits this process has now.
     #[must_use]
     pub fn new(executable: AbsPath, runtime_dir: AbsPath) -> Shims {
-        Shims { executable, locks: runtime_dir.join("shims") }
+        Shims { executable, locks: runtime_dir.join("shims"), limits: Limits::of_this_process() }
     }
 
-    /// Starts `launch`; returns when its program runs.
+    /// The same with other limits for its trees.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Shims {
+        Shims { limits, ..self }
+    }
+
+    /// Starts `launch`; returns when its program runs. Dropping the future ends what it had started.
     ///
     /// # Errors
     /// [`SpawnError`]; nothing runs then.
     pub async fn launch(&self, launch: Launch) -> Result<Tree, SpawnError> {
-        if !launch.cwd.as_path().is_dir() {
-            return Err(SpawnError::NoFolder(launch.cwd));
-        }
+        let Launch { program, args, cwd, environment } = launch;
         let failed = |error| SpawnError::Shim(self.executable.clone(), error);
+        // The shim's own environment is empty too: /proc would show a tool the daemon's keys in it.
         let mut shim = Command::new(self.executable.as_path())
             .arg("__shim")
+            .env_clear()
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -77,64 +75,20 @@ impl Shims {
         let (Some(mut control), Some(output), Some(reports)) = (shim.stdin.take(), shim.stdout.take(), shim.stderr.take()) else {
             return Err(failed(std::io::Error::other("its pipes are missing")));
         };
-        let program = launch.program.clone();
-        let order = Order {
-            program: launch.program,
-            args: launch.args,
-            cwd: launch.cwd.to_string(),
-            environment: launch.environment,
-            locks: self.locks.to_string(),
-        };
-        let mut line = serde_json::to_vec(&order).map_err(|error| failed(std::io::Error::other(error)))?;
-        line.push(b'\n');
-        control.write_all(&line).await.map_err(failed)?;
-        let mut tree = Tree { shim, control: Some(control), output: Some(output), reports: BufReader::new(reports).lines() };
-        match tree.report().await {
-            Some(Report::Started { .. }) => Ok(tree),
-            Some(Report::Failed { why }) => Err(SpawnError::Program { program, why }),
-            Some(Report::Exited { .. } | Report::Gone) | None => {
-                Err(SpawnError::Program { program, why: "its shim ended at once".to_owned() })
-            }
-        }
-    }
-}
-
-impl Tree {
-    /// stdout and stderr of the tree, in one stream; once.
-    pub fn take_output(&mut self) -> Option<ChildStdout> {
-        self.output.take()
-    }
-
-    /// The direct child's end. Cancel-safe. `None` when the shim itself was killed.
-    pub async fn exited(&mut self) -> Option<Exit> {
-        loop {
-            match self.report().await? {
-                Report::Exited { status, survivors } => return Some(Exit { status, survivors }),
-                Report::Started { .. } | Report::Failed { .. } => {}
-                Report::Gone => return None,
-            }
-        }
-    }
-
-    /// Ends the tree; returns when nobody of it is left: at once if it obeys TERM, after 2 s if it does not.
-    pub async fn kill(&mut self) {
-        self.control = None;
-        while let Some(report) = self.report().await {
-            if let Report::Gone = report {
-                break;
-            }
-        }
-        // The shim has nothing more to do.
-        let _ = self.shim.wait().await;
-    }
-
-    async fn report(&mut self) -> Option<Report> {
-        loop {
-            let line = self.reports.next_line().await.ok().flatten()?;
-            match serde_json::from_str(&line) {
-                Ok(report) => return Some(report),
-                Err(error) => tracing::warn!(line, %error, "a shim said something odd"),
-            }
+        let order =
+            Order { program: program.clone(), args, cwd: cwd.to_string(), environment, limits: self.limits, locks: self.locks.to_string() };
+        let order = line(&order).map_err(|error| failed(std::io::Error::other(error)))?;
+        // A shim that ended before it read all of it says why in its report.
+        let written = control.write_all(&order).await;
+        let mut tree = Tree::new(shim, control, output, reports);
+        let other = |why: &str| Err(SpawnError::Program { program: program.clone(), why: why.to_owned() });
+        match (tree.report().await, written) {
+            (Some(Report::Started { .. }), _) => Ok(tree),
+            (Some(Report::Failed { why: Failure::Folder { why } }), _) => Err(SpawnError::Folder { folder: cwd, why }),
+            (Some(Report::Failed { why: Failure::NotFound }), _) => Err(SpawnError::NotFound { program }),
+            (Some(Report::Failed { why: Failure::Other { why } }), _) => other(&why),
+            (Some(Report::Exited { .. } | Report::Stubborn { .. } | Report::Gone) | None, Err(error)) => Err(failed(error)),
+            (Some(Report::Exited { .. } | Report::Stubborn { .. } | Report::Gone) | None, Ok(())) => other("its shim ended at once"),
         }
     }
 }

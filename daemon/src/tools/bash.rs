@@ -1,6 +1,9 @@
 //! `Bash`: a command line under a shim, ended as a whole tree. Its memory is bounded whatever is printed.
 
-use std::collections::VecDeque;
+mod script;
+mod survivors;
+pub(super) mod verdict;
+
 use std::time::Duration;
 
 use agentd_core::permission::Subject;
@@ -10,25 +13,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
-use tokio::sync::Mutex;
+use tokio::time::Instant;
 
+use self::script::{Moved, Script};
+use self::survivors::Survivors;
+use self::verdict::{Counts, below, still_running};
 use super::input;
 use super::output::Kept;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
-use crate::processes::message::Status;
-use crate::processes::spawn::Exit;
-use crate::processes::{Launch, Shims, Tree, session_environment};
+use crate::processes::{Exit, Killed, Launch, Reason, Shims, SpawnError, Tree};
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
-/// Silence after the child's end that ends the call, whoever still holds its output.
-const DRAIN: Duration = Duration::from_millis(100);
-/// Trees with survivors that are kept; the oldest is ended for a new one.
-const SURVIVING: usize = 32;
-/// Runs the command, then says where it ended up; the command's own status stays.
-const SCRIPT: &str = "trap 'pwd -P >\"$__agentd_cwd\"' EXIT; __agentd_cwd=$1; eval \"$2\"";
-/// Commands whose exit code 1 is an answer.
-const ANSWERING: &[&str] = &["grep", "rg", "egrep", "fgrep", "find", "diff", "test", "["];
+/// Bytes of a command line: the system takes no longer argument.
+const MAX_COMMAND: usize = 128 * 1024 - 1;
+/// After the child's end: silence that ends the call, whoever still holds its output; and the end of listening, if
+/// somebody goes on printing.
+const SILENCE: Duration = Duration::from_millis(50);
+const LISTEN: Duration = Duration::from_millis(500);
+/// Between two pieces of progress.
+const PROGRESS_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
@@ -50,58 +54,71 @@ struct Input {
 pub struct Bash {
     spec: ToolSpec,
     shims: Shims,
-    /// Trees whose child has ended and of which somebody still runs.
-    surviving: Mutex<VecDeque<Tree>>,
+    survivors: Survivors,
 }
 
 impl Bash {
     #[must_use]
     pub fn new(shims: Shims) -> Bash {
-        Bash { spec: input::spec::<Input>("Bash", include_str!("bash.md")), shims, surviving: Mutex::default() }
+        Bash { spec: input::spec::<Input>("Bash", include_str!("bash.md")), shims, survivors: Survivors::default() }
     }
 
     async fn run(&self, wanted: Input, call: CallContext<'_>) -> Result<ToolOutput, ToolFailure> {
-        let timeout = Duration::from_millis(wanted.timeout.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS));
-        let cwd_file = tempfile::NamedTempFile::new().map_err(|error| tell(format!("no temporary file: {error}")))?;
-        let launch = Launch {
-            program: "bash".to_owned(),
-            args: ["-c", SCRIPT, "bash", &cwd_file.path().to_string_lossy(), &wanted.command].map(ToOwned::to_owned).to_vec(),
-            cwd: call.context.cwd.clone(),
-            environment: session_environment(&call.context.environment),
+        let timeout = Duration::from_millis(wanted.timeout.unwrap_or(DEFAULT_TIMEOUT_MS));
+        let script = Script::new().map_err(|error| tell(format!("no temporary file can be made: {error}")))?;
+        let started = tokio::select! {
+            biased;
+            // What was started so far ends with its pipe.
+            () = call.cancel.cancelled() => return Err(tell("interrupted before the command ran".to_owned())),
+            started = self.start(&script, &wanted.command, call.context) => started,
         };
-        let mut tree = self.shims.launch(launch).await.map_err(|error| tell(error.to_string()))?;
-        let mut kept = Kept::new(call.context.outputs.clone(), call.id.as_str());
-        let end = watch(&mut tree, &mut kept, timeout, &call).await;
-        let output = kept.finish(matches!(end, End::Exited(Exit { status: Status::Code(0), .. }))).await;
-        let moved = moved(cwd_file.path(), call.context);
-        let text = match end {
+        let (mut tree, note) = match started {
+            Ok(started) => started,
+            Err(SpawnError::Folder { folder, why }) => return Err(lost_folder(&folder, &why, call.context)),
+            Err(error) => return Err(tell(error.to_string())),
+        };
+        let mut listening = Listening { output: tree.take_output(), kept: Kept::new(call.context.outputs.clone(), call.id.as_str()) };
+        let end = watch(&mut tree, &mut listening, timeout, &call).await;
+        let Listening { output: pipe, kept } = listening;
+        let counts = match &end {
+            End::Exited(exit) => verdict::counts(&wanted.command, exit.status),
+            End::TimedOut(_) | End::Cancelled(_) | End::Lost(_) => Counts::AsFailure,
+        };
+        let output = kept.finish(counts).await;
+        let text = match &end {
             End::Exited(exit) => {
-                let survivors = exit.survivors.clone();
-                if !survivors.is_empty() {
-                    self.keep(tree).await;
+                if !exit.survivors.is_empty() {
+                    self.survivors.keep(tree, pipe);
                 }
-                exited(&wanted.command, &exit, &output)
+                verdict::ended(exit, &output)
             }
-            End::TimedOut => Err(format!("timed out after {} s\n{output}", timeout.as_secs())),
-            End::Cancelled => Err(format!("interrupted; the command and everything it started were ended\n{output}")),
-            End::Lost => Err(format!("its shim was killed; the command may still have had effects\n{output}")),
+            End::TimedOut(killed) => format!("timed out after {} s{}{}", timeout.as_secs_f64(), below(&output), left(killed)),
+            End::Cancelled(killed) => format!("interrupted; everything it had started was ended{}{}", below(&output), left(killed)),
+            End::Lost(killed) => format!("its shim was killed, so its outcome is unknown{}{}", below(&output), left(killed)),
         };
-        match (text, moved) {
-            (Ok(text), Moved::No) => Ok(ToolOutput::text(text)),
-            (Ok(text), Moved::To(cwd)) => Ok(ToolOutput { changes: vec![ContextChange::Cwd(cwd)], ..ToolOutput::text(text) }),
-            (Ok(text), Moved::Outside) => Ok(ToolOutput::text(format!("{text}\nShell cwd was reset to {}", call.context.cwd))),
-            (Err(text), _) => Err(tell(text)),
-        }
+        let text = format!("{note}{text}");
+        let moved = match &end {
+            End::Exited(_) => script.moved(call.context),
+            End::TimedOut(_) | End::Cancelled(_) | End::Lost(_) => Moved::No,
+        };
+        result(counts, text, moved, call.context)
     }
 
-    async fn keep(&self, tree: Tree) {
-        let mut surviving = self.surviving.lock().await;
-        surviving.push_back(tree);
-        if surviving.len() > SURVIVING
-            && let Some(mut oldest) = surviving.pop_front()
-        {
-            tracing::info!("too many commands left something running: the oldest is ended");
-            oldest.kill().await;
+    /// Starts it in bash, or in sh with a note that says so.
+    async fn start(&self, script: &Script, command: &str, context: &ToolContext) -> Result<(Tree, &'static str), SpawnError> {
+        let launch = |shell: &str| Launch {
+            program: shell.to_owned(),
+            args: script.args(command),
+            cwd: context.cwd.clone(),
+            environment: script::environment(context),
+        };
+        match self.shims.launch(launch("bash")).await {
+            Ok(tree) => Ok((tree, "")),
+            Err(SpawnError::NotFound { .. }) => {
+                let tree = self.shims.launch(launch("sh")).await?;
+                Ok((tree, "(there is no bash on the session's PATH: run by sh)\n"))
+            }
+            Err(error) => Err(error),
         }
     }
 }
@@ -116,16 +133,7 @@ impl Tool for Bash {
     }
 
     fn check<'a>(&'a self, input: &'a Json, _context: &'a ToolContext) -> Boxed<'a, Result<Subject, ToolFailure>> {
-        let wanted = input::read::<Input>("Bash", input).and_then(|wanted| {
-            if wanted.command.trim().is_empty() {
-                return Err(tell("command is empty".to_owned()));
-            }
-            if wanted.run_in_background {
-                return Err(tell("run_in_background is not available yet; run it in the foreground with a timeout".to_owned()));
-            }
-            Ok(Subject::Command { line: wanted.command })
-        });
-        Box::pin(std::future::ready(wanted))
+        Box::pin(std::future::ready(input::read::<Input>("Bash", input).and_then(checked)))
     }
 
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
@@ -133,44 +141,117 @@ impl Tool for Bash {
     }
 }
 
+fn checked(wanted: Input) -> Result<Subject, ToolFailure> {
+    let wrong = |text: &str| Err(tell(text.to_owned()));
+    if wanted.run_in_background {
+        return wrong("run_in_background is not available yet; run it in the foreground with a timeout");
+    }
+    if wanted.command.trim().is_empty() {
+        return wrong("command is empty");
+    }
+    if wanted.command.contains('\0') {
+        return wrong("command holds a zero byte, which no command line can");
+    }
+    if wanted.command.len() > MAX_COMMAND {
+        return Err(tell(format!("command is longer than {MAX_COMMAND} bytes: write it to a file with Write and run that")));
+    }
+    match wanted.timeout {
+        Some(0) => wrong("timeout is in milliseconds and at least 1"),
+        Some(ms) if ms > MAX_TIMEOUT_MS => Err(tell(format!("timeout is {ms} ms; at most {MAX_TIMEOUT_MS} (10 minutes) are possible"))),
+        Some(_) | None => Ok(Subject::Command { line: wanted.command }),
+    }
+}
+
 /// How a command ended, for us.
 enum End {
     Exited(Exit),
-    TimedOut,
-    Cancelled,
-    Lost,
+    TimedOut(Killed),
+    Cancelled(Killed),
+    Lost(Killed),
 }
 
-/// Takes its output until it has ended, or ends it. Nobody of the tree is left after a time-out or a cancel.
-async fn watch(tree: &mut Tree, kept: &mut Kept, timeout: Duration, call: &CallContext<'_>) -> End {
-    let mut output = tree.take_output();
+/// The output while it comes.
+struct Listening {
+    output: Option<ChildStdout>,
+    kept: Kept,
+}
+
+/// Takes its output until it has ended, or ends it. Nobody of the tree is left after a time-out or a cancel, unless named.
+async fn watch(tree: &mut Tree, listening: &mut Listening, timeout: Duration, call: &CallContext<'_>) -> End {
     let deadline = tokio::time::sleep(timeout);
     tokio::pin!(deadline);
     let mut buffer = vec![0; 64 * 1024];
-    let end = loop {
+    let mut told = Instant::now();
+    loop {
+        // Output last: however much there is, it holds up nothing else.
         tokio::select! {
             biased;
-            () = call.cancel.cancelled() => break End::Cancelled,
-            () = &mut deadline => break End::TimedOut,
-            read = read(&mut output, &mut buffer) => match read {
-                Some(bytes) => (call.progress)(kept.take(&buffer[..bytes]).await),
-                None => output = None,
+            () = call.cancel.cancelled() => return End::Cancelled(end(tree, listening, Reason::Cancelled, &mut buffer).await),
+            () = &mut deadline => return End::TimedOut(end(tree, listening, Reason::TimedOut, &mut buffer).await),
+            exit = tree.wait_child() => return match exit {
+                Some(exit) => {
+                    listen_on(listening, &call.cancel, &mut buffer).await;
+                    tell_progress(&mut listening.kept, call);
+                    End::Exited(exit)
+                }
+                None => End::Lost(end(tree, listening, Reason::Lost, &mut buffer).await),
             },
-            exit = tree.exited() => break exit.map_or(End::Lost, End::Exited),
-        }
-    };
-    match end {
-        End::Exited(_) => {
-            while let Ok(Some(bytes)) = tokio::time::timeout(DRAIN, read(&mut output, &mut buffer)).await {
-                kept.take(&buffer[..bytes]).await;
+            () = tokio::time::sleep_until(told + PROGRESS_PAUSE), if listening.kept.has_news() => {
+                tell_progress(&mut listening.kept, call);
+                told = Instant::now();
             }
+            bytes = read(&mut listening.output, &mut buffer) => take(listening, bytes, &buffer).await,
         }
-        End::TimedOut | End::Cancelled | End::Lost => tree.kill().await,
     }
-    end
 }
 
-/// `None` at the output's end; waits for ever once that was seen.
+fn tell_progress(kept: &mut Kept, call: &CallContext<'_>) {
+    if kept.has_news() {
+        (call.progress)(kept.news());
+    }
+}
+
+/// What was printed before the child ended is in the pipe; what others print goes on, and is not waited for.
+async fn listen_on(listening: &mut Listening, cancel: &tokio_util::sync::CancellationToken, buffer: &mut [u8]) {
+    let until = Instant::now() + LISTEN;
+    while listening.output.is_some() && Instant::now() < until {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return,
+            bytes = read(&mut listening.output, buffer) => take(listening, bytes, buffer).await,
+            () = tokio::time::sleep(SILENCE) => return,
+        }
+    }
+}
+
+/// Ends the tree; its last words are taken meanwhile, lest it wait for room in the pipe.
+async fn end(tree: &mut Tree, listening: &mut Listening, reason: Reason, buffer: &mut [u8]) -> Killed {
+    let killed = {
+        let kill = tree.kill(reason);
+        tokio::pin!(kill);
+        loop {
+            tokio::select! {
+                biased;
+                killed = &mut kill => break killed,
+                bytes = read(&mut listening.output, buffer) => take(listening, bytes, buffer).await,
+            }
+        }
+    };
+    // Nobody holds the other end any more, as a rule.
+    while let Ok(bytes @ Some(_)) = tokio::time::timeout(SILENCE, read(&mut listening.output, buffer)).await {
+        take(listening, bytes, buffer).await;
+    }
+    killed
+}
+
+async fn take(listening: &mut Listening, bytes: Option<usize>, buffer: &[u8]) {
+    match bytes {
+        Some(bytes) => listening.kept.take(&buffer[..bytes]).await,
+        None => listening.output = None,
+    }
+}
+
+/// `None` at the output's end; waits for ever once that was seen. Cancel-safe.
 async fn read(output: &mut Option<ChildStdout>, buffer: &mut [u8]) -> Option<usize> {
     match output {
         Some(output) => output.read(buffer).await.ok().filter(|bytes| *bytes > 0),
@@ -178,46 +259,40 @@ async fn read(output: &mut Option<ChildStdout>, buffer: &mut [u8]) -> Option<usi
     }
 }
 
-fn exited(command: &str, exit: &Exit, output: &str) -> Result<String, String> {
-    let left: Vec<String> = exit.survivors.iter().map(ToString::to_string).collect();
-    let left = if left.is_empty() { String::new() } else { format!("\nstill running: pid {}", left.join(", ")) };
-    match exit.status {
-        Status::Code(0) if output.is_empty() => Ok(format!("(no output){left}")),
-        Status::Code(0) => Ok(format!("{output}{left}")),
-        Status::Code(1) if answers(command) => Ok(format!("{output}\n(exit code 1){left}")),
-        Status::Code(code) => Err(format!("exit code {code}\n{output}{left}")),
-        Status::Signal(signal) => Err(format!("ended by signal {signal}\n{output}{left}")),
+fn left(killed: &Killed) -> String {
+    match killed {
+        Killed::Gone => String::new(),
+        Killed::Stubborn { pids } => format!("{} (could not be ended)", still_running(pids)),
     }
 }
 
-/// Whether exit code 1 of the last command is an answer rather than a failure.
-fn answers(command: &str) -> bool {
-    let last = command.rsplit(['|', ';', '&', '\n']).next().unwrap_or(command).trim();
-    let mut words = last.split_whitespace();
-    match (words.next(), words.next()) {
-        (Some("git"), Some("diff" | "grep")) => true,
-        (Some(name), _) => ANSWERING.contains(&name),
-        (None, _) => false,
+fn result(counts: Counts, text: String, moved: Moved, context: &ToolContext) -> Result<ToolOutput, ToolFailure> {
+    let (text, changes) = match moved {
+        Moved::No => (text, Vec::new()),
+        Moved::To(cwd) => (text, vec![ContextChange::Cwd(cwd)]),
+        Moved::Outside => (format!("{text}\nShell cwd was reset to {}", context.cwd), Vec::new()),
+    };
+    match counts {
+        Counts::AsSuccess => Ok(ToolOutput { changes, ..ToolOutput::text(text) }),
+        Counts::AsFailure => Err(ToolFailure::Failed { text, changes }),
     }
 }
 
-/// Where the command left the shell.
-enum Moved {
-    No,
-    To(AbsPath),
-    Outside,
-}
-
-fn moved(file: &std::path::Path, context: &ToolContext) -> Moved {
-    let cwd = std::fs::read_to_string(file).ok().and_then(|text| AbsPath::new(text.trim_end_matches('\n')).ok());
-    match cwd {
-        Some(cwd) if cwd == context.cwd => Moved::No,
-        Some(cwd) if context.allowed.iter().any(|folder| cwd.is_within(folder)) => Moved::To(cwd),
-        Some(_) => Moved::Outside,
-        None => Moved::No,
+/// The folder is gone: the next call starts in the session's own, if that is there.
+fn lost_folder(folder: &AbsPath, why: &str, context: &ToolContext) -> ToolFailure {
+    let text = format!("the folder {folder} cannot be entered: {why}");
+    match context.allowed.iter().find(|allowed| *allowed != folder && allowed.as_path().is_dir()) {
+        Some(home) => ToolFailure::Failed {
+            text: format!("{text}\nShell cwd was reset to {home}; nothing was run"),
+            changes: vec![ContextChange::Cwd(home.clone())],
+        },
+        None => tell(format!("{text}; nothing was run. Make it again, or go on in another session")),
     }
 }
 
 fn tell(text: String) -> ToolFailure {
     ToolFailure::TellModel(text)
 }
+
+#[cfg(test)]
+mod tests;

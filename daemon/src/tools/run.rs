@@ -263,6 +263,7 @@ impl Run<'_> {
 fn refused(failure: ToolFailure) -> Done {
     match failure {
         ToolFailure::TellModel(text) => Done::error(text),
+        ToolFailure::Failed { text, changes } => Done::Result { parts: vec![ResultPart::Text { text }], is_error: true, changes },
         ToolFailure::EndSubmission(failure) => Done::Fatal { message: failure.message.clone(), failure },
     }
 }

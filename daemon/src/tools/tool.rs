@@ -78,10 +78,12 @@ pub enum ContextChange {
 }
 
 /// A failed call, by who must act.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ToolFailure {
-    /// The model can: an `is_error` result; changes are still applied.
+    /// The model can: an `is_error` result.
     TellModel(String),
+    /// The same, by a call that changed something of the context before it failed.
+    Failed { text: String, changes: Vec<ContextChange> },
     /// Nobody here can.
     EndSubmission(ModelFailure),
 }

@@ -41,7 +41,7 @@ impl Trial {
     /// Checks, calls, applies: the text, or what the model is told.
     async fn run(&mut self, tool: &str, input: &str) -> Result<String, String> {
         let tell = |failure: ToolFailure| match failure {
-            ToolFailure::TellModel(text) => text,
+            ToolFailure::TellModel(text) | ToolFailure::Failed { text, .. } => text,
             ToolFailure::EndSubmission(failure) => panic!("{failure:?}"),
         };
         let (tool, input) = (self.tools.find(tool).unwrap(), Json::parse(input).unwrap());
