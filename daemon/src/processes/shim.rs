@@ -7,6 +7,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ pub fn shim_main() -> ExitCode {
 }
 
 fn serve() -> Result<(), Failure> {
+    signals::close_inherited();
     let order = read_order()?;
     let bell = signals::take_over()?;
     // Fails only for a group leader, and then nothing is lost.
@@ -62,14 +64,15 @@ fn serve() -> Result<(), Failure> {
 /// Starts the direct child, in a group of its own: a `kill 0` in it does not reach us.
 fn start(order: &Order) -> Result<u32, Failure> {
     std::env::set_current_dir(&order.cwd).map_err(|error| Failure::Folder { why: error.to_string() })?;
+    // Copies that close in the child: one more end that it knows nothing of would keep the output open.
     let output = io::stdout();
     let started = Command::new(&order.program)
         .args(&order.args)
         .env_clear()
         .envs(order.environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
-        .stdout(rustix::io::dup(&output)?)
-        .stderr(rustix::io::dup(&output)?)
+        .stdout(output.as_fd().try_clone_to_owned()?)
+        .stderr(output.as_fd().try_clone_to_owned()?)
         .process_group(0)
         .spawn();
     // The output's end must show when the tree closes it, and the folder must be free when the tree has left it.

@@ -1,4 +1,4 @@
-//! The shim's signals: everything inherited is reset, its own ring a bell that `poll` can wait for. Never used by the daemon.
+//! What the shim inherits is reset or closed; its own signals ring a bell that `poll` can wait for. Never used by the daemon.
 //!
 //! All unsafe code of the room is here: the standard library and rustix have no call for it, and each call is made
 //! while the process has one thread.
@@ -48,6 +48,20 @@ extern "C" fn ring(signal: libc::c_int) {
     if let Some(bell) = BELL.get() {
         // Full means it rings already.
         let _ = rustix::io::write(bell, b"!");
+    }
+}
+
+/// Closes every descriptor but the three pipes: whoever started the daemon may have left it some, and a tree would hold
+/// them open. To be called before anything is opened.
+pub fn close_inherited() {
+    // SAFETY: nothing of this process owns a descriptor above 2 yet; the flags are none.
+    if unsafe { libc::close_range(3, libc::c_uint::MAX, 0) } == 0 {
+        return;
+    }
+    // A kernel older than 5.9.
+    for fd in 3..4096 {
+        // SAFETY: as above; one that is not open is an error and nothing else.
+        unsafe { libc::close(fd) };
     }
 }
 
