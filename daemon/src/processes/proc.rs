@@ -103,6 +103,13 @@ impl Table {
         found
     }
 
+    /// The children of `parent`, zombies counted.
+    #[must_use]
+    pub fn children(&self, parent: u32) -> Vec<Process> {
+        let children = self.0.iter().filter(|(_, stat)| stat.parent == parent);
+        children.map(|(pid, stat)| Process { pid: *pid, started: stat.started }).collect()
+    }
+
     /// Who belongs to the session that `leader` led, itself not counted; nobody when its pid is another's by now.
     #[must_use]
     pub fn session_of(&self, leader: Process) -> Vec<Process> {

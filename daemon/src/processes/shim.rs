@@ -136,7 +136,10 @@ impl Watch {
             self.bell.silence();
             let left = self.reap();
             if let Direct::Ended(status) = self.end {
-                let survivors = running(&Table::read());
+                let survivors = match left {
+                    Left::Somebody => running(&Table::read()),
+                    Left::Nobody => Vec::new(),
+                };
                 report(&Report::Exited { status, survivors });
                 self.end = Direct::Reported;
             }
@@ -178,20 +181,23 @@ impl Ending {
         Ending { since: Instant::now(), asked: Vec::new(), pause: FIRST_LOOK, named: false }
     }
 
-    /// TERM to whoever has not had it; after two seconds KILL to all. Looks again and again: new ones may have come.
+    /// TERM to the tree; after two seconds KILL to whoever is there. Between, TERM to those that came since only once
+    /// they are orphans: what a parent starts in order to clean up is his.
     fn look(&mut self) {
         let table = Table::read();
-        let tree = table.descendants(std::process::id());
+        let me = std::process::id();
         let late = self.since.elapsed().checked_sub(PATIENCE);
-        for process in &tree {
-            if late.is_some() {
-                process.send(Signal::KILL);
-            } else if !self.asked.contains(process) {
+        let asked_now = if self.asked.is_empty() { table.descendants(me) } else { table.children(me) };
+        for process in asked_now {
+            if late.is_none() && !self.asked.contains(&process) {
                 process.send(Signal::TERM);
                 // A stopped one would not hear it.
                 process.send(Signal::CONT);
-                self.asked.push(*process);
+                self.asked.push(process);
             }
+        }
+        if late.is_some() {
+            table.descendants(me).iter().for_each(|process| process.send(Signal::KILL));
         }
         if late.is_some_and(|late| late >= STUBBORN) && !self.named {
             report(&Report::Stubborn { pids: running(&table) });

@@ -1,6 +1,7 @@
 //! Starting a tree under a shim. The daemon's only children are shims; stdin of a tree is /dev/null.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use agentd_types::AbsPath;
 use tokio::io::AsyncWriteExt;
@@ -8,7 +9,10 @@ use tokio::process::Command;
 
 use super::limits::Limits;
 use super::message::{Failure, Order, Report, line};
-use super::tree::Tree;
+use super::tree::{Reason, Tree};
+
+/// How long a start may take: a folder on a file system that hangs must not hold up an interrupt for ever.
+const START: Duration = Duration::from_secs(10);
 
 /// How shims are started; a value.
 #[derive(Debug, Clone)]
@@ -55,7 +59,8 @@ impl Shims {
         Shims { limits, ..self }
     }
 
-    /// Starts `launch`; returns when its program runs. Dropping the future ends what it had started.
+    /// Starts `launch`; returns when its program runs, within 10 s. Dropping the future ends what it had started,
+    /// unconfirmed: who must know that nothing runs awaits it and ends the tree.
     ///
     /// # Errors
     /// [`SpawnError`]; nothing runs then.
@@ -82,7 +87,11 @@ impl Shims {
         let written = control.write_all(&order).await;
         let mut tree = Tree::new(shim, control, output, reports);
         let other = |why: &str| Err(SpawnError::Program { program: program.clone(), why: why.to_owned() });
-        match (tree.report().await, written) {
+        let Ok(report) = tokio::time::timeout(START, tree.report()).await else {
+            tree.kill(Reason::NotStarted).await;
+            return other(&format!("nothing was heard of it within {} s", START.as_secs()));
+        };
+        match (report, written) {
             (Some(Report::Started { .. }), _) => Ok(tree),
             (Some(Report::Failed { why: Failure::Folder { why } }), _) => Err(SpawnError::Folder { folder: cwd, why }),
             (Some(Report::Failed { why: Failure::NotFound }), _) => Err(SpawnError::NotFound { program }),

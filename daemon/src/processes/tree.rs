@@ -45,6 +45,8 @@ pub struct Exit {
 /// Why a tree is ended; for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
+    /// It did not start in time.
+    NotStarted,
     TimedOut,
     Cancelled,
     /// Its shim was killed.

@@ -66,13 +66,8 @@ impl Bash {
     async fn run(&self, wanted: Input, call: CallContext<'_>) -> Result<ToolOutput, ToolFailure> {
         let timeout = Duration::from_millis(wanted.timeout.unwrap_or(DEFAULT_TIMEOUT_MS));
         let script = Script::new().map_err(|error| tell(format!("no temporary file can be made: {error}")))?;
-        let started = tokio::select! {
-            biased;
-            // What was started so far ends with its pipe.
-            () = call.cancel.cancelled() => return Err(tell("interrupted before the command ran".to_owned())),
-            started = self.start(&script, &wanted.command, call.context) => started,
-        };
-        let (mut tree, note) = match started {
+        // Not raced with a cancel: the command may run already when we hear of it. `watch` looks at the token first.
+        let (mut tree, note) = match self.start(&script, &wanted.command, call.context).await {
             Ok(started) => started,
             Err(SpawnError::Folder { folder, why }) => return Err(lost_folder(&folder, &why, call.context)),
             Err(error) => return Err(tell(error.to_string())),

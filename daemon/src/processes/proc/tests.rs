@@ -21,6 +21,7 @@ fn descendants_are_found_through_all_generations() {
     let table = table(&[(10, 1, 10, 1, 'S'), (11, 10, 10, 2, 'S'), (12, 11, 12, 3, 'Z'), (13, 12, 12, 4, 'S'), (20, 1, 20, 5, 'S')]);
     let pids: Vec<u32> = table.descendants(10).into_iter().map(|process| process.pid).collect();
     assert_eq!(pids, [11, 12, 13]);
+    assert_eq!(table.children(10), [Process { pid: 11, started: 2 }]);
 }
 
 #[test]
