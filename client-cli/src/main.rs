@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod exit;
 mod follow;
+mod input;
 mod output;
 mod place;
 

@@ -17,9 +17,7 @@ pub fn describe(event: &Event) -> Option<String> {
     let origin = event.origin.as_ref().map(ToString::to_string);
     let text = match &event.body {
         Body::User(user) => lines(user.content.iter().filter_map(|block| from_user(block, origin.as_deref()))),
-        Body::Attachment(attachment) => {
-            Some(format!("> ({}) {}", origin.as_deref().unwrap_or("engine"), plain_text(&attachment.content)))
-        }
+        Body::Attachment(attachment) => Some(format!("> ({}) {}", origin.as_deref().unwrap_or("engine"), plain_text(&attachment.content))),
         Body::Assistant(message) => lines(message.content.iter().filter_map(from_assistant)),
         Body::System(system) => from_system(system),
         Body::Tombstone { reason, .. } => Some(format!("· taken back: {reason}")),

@@ -8,7 +8,10 @@ use agentd_types::permission::{AllowScope, Decision, PermissionRequest};
 pub enum Typed {
     Nothing,
     Say(String),
-    Answer { request: RequestId, decision: Decision },
+    Answer {
+        request: RequestId,
+        decision: Decision,
+    },
     Interrupt,
     Detach,
     /// It cannot be done; why.

@@ -26,10 +26,8 @@ fn snapshot(in_progress: Option<&str>) -> Update {
         last_text: String::new(),
         last_seq: Seq(1),
     };
-    let in_progress = in_progress.map(|text| MessageSoFar {
-        message: M,
-        blocks: vec![BlockSoFar { block: 0, kind: DeltaKind::Text, text: text.to_owned() }],
-    });
+    let in_progress = in_progress
+        .map(|text| MessageSoFar { message: M, blocks: vec![BlockSoFar { block: 0, kind: DeltaKind::Text, text: text.to_owned() }] });
     Update::Snapshot(Box::new(Snapshot {
         seq: Seq(1),
         info,
@@ -60,7 +58,8 @@ fn event(body: Body) -> Update {
 }
 
 fn said(text: &str) -> Update {
-    let calls = Block::ToolUse { id: ToolUseId::new("t"), name: "Bash".to_owned(), input: Json::parse(r#"{"command":"ls"}"#).expect("json") };
+    let calls =
+        Block::ToolUse { id: ToolUseId::new("t"), name: "Bash".to_owned(), input: Json::parse(r#"{"command":"ls"}"#).expect("json") };
     event(Body::Assistant(AssistantMessage {
         message: M,
         api_id: "msg".to_owned(),

@@ -153,7 +153,8 @@ async fn it_resumes_after_what_it_delivered_and_delivers_nothing_twice() {
 #[tokio::test]
 async fn a_draining_daemon_may_come_back() {
     let draining = crate::error::tests::status(tonic::Code::Unavailable, agentd_proto::reason::DRAINING);
-    let fake = fake(vec![(vec![event(1), Item::Draining(v1::Draining {})], None), (vec![event(2)], Some(draining)), (vec![event(3)], None)]);
+    let fake =
+        fake(vec![(vec![event(1), Item::Draining(v1::Draining {})], None), (vec![event(2)], Some(draining)), (vec![event(3)], None)]);
     let (connection, _folder) = connected(&fake).await;
     let (seqs, lost, _) = drained(connection.attach(SESSION, Some(Seq::ZERO), false).await.unwrap()).await;
     assert_eq!((seqs, lost), (vec![1, 2, 3], 3));
