@@ -1,5 +1,6 @@
 //! The command line, as clap reads it; the doc comments are the help. It looks nothing up.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -13,19 +14,45 @@ pub struct Args {
     /// Run this prompt (or what comes on stdin) headless, then exit; what would ask is denied.
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
     pub print: Option<String>,
-    /// The prompt of `-p`, when options stand between.
-    #[arg(hide = true)]
-    pub prompt: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
+/// `agent -p`, as existing scripts write it: the prompt may stand anywhere among the options.
+#[derive(Parser, Debug)]
+#[command(name = "agent", version, about = "Run one prompt headless, then exit; what would ask is denied.")]
+struct PrintArgs {
+    #[command(flatten)]
+    global: Global,
+    /// This way of running.
+    #[arg(short = 'p', long = "print", required = true)]
+    print: bool,
+    /// What to do; what is piped in goes below it, or in its place.
+    prompt: Option<String>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
 impl Args {
+    /// Reads a command line, the program's name first.
+    ///
+    /// # Errors
+    /// Usage, help and version, as clap says them.
+    pub fn read(line: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+        let line: Vec<OsString> = line.into_iter().collect();
+        let options = line.iter().skip(1).take_while(|word| *word != "--");
+        if options.into_iter().any(|word| word == "-p" || word == "--print") {
+            let PrintArgs { global, print: _, prompt, run } = PrintArgs::try_parse_from(line)?;
+            return Ok(Args { global, print: Some(prompt.unwrap_or_default()), run, command: None });
+        }
+        Args::try_parse_from(line)
+    }
+
     /// Whether options of `-p` stand before a command, which would not heed them.
     pub fn has_stray_options(&self) -> bool {
-        self.command.is_some() && (self.print.is_some() || self.prompt.is_some() || self.run != RunArgs::default())
+        self.command.is_some() && (self.print.is_some() || self.run != RunArgs::default())
     }
 }
 

@@ -153,7 +153,8 @@ impl<'a> Follow<'a> {
     async fn update(&mut self, update: Update) -> Result<Option<Exit>, Failure> {
         match update {
             Update::Event(event) => return self.event(&event).await,
-            Update::Delta(delta) => self.printer.delta(&delta)?,
+            // Before ours runs, pieces are of somebody else's.
+            Update::Delta(delta) if self.running.is_some() => self.printer.delta(&delta)?,
             Update::Snapshot(snapshot) => {
                 if let (Some(message), true) = (&snapshot.in_progress, self.running.is_some() && snapshot.submission == self.running) {
                     self.printer.snapshot(message)?;
@@ -164,7 +165,7 @@ impl<'a> Follow<'a> {
             Update::Draining => {
                 return Err(Failure::Other("the daemon is shutting down; the session goes on when it is back".to_owned()));
             }
-            Update::Progress(_) | Update::Lagged { .. } => {}
+            Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } => {}
         }
         Ok(None)
     }

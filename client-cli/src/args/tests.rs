@@ -9,12 +9,13 @@ fn parse(line: &str) -> Args {
 }
 
 fn try_parse(line: &str) -> Result<Args, clap::Error> {
-    Args::try_parse_from(std::iter::once("agent").chain(line.split(' ')))
+    Args::read(std::iter::once("agent").chain(line.split(' ')).map(Into::into))
 }
 
 #[test]
 fn the_command_line_is_consistent() {
     Args::command().debug_assert();
+    PrintArgs::command().debug_assert();
 }
 
 #[test]
@@ -31,17 +32,19 @@ fn options_stand_before_or_after() {
 
 #[test]
 fn prompts_of_p_stand_anywhere() {
-    let prompt = |line: &str| {
+    for line in ["-p hello --model m", "--model m -p hello", "-p --model m hello", "hello --model m --print", "--print=hello --model m"] {
         let args = parse(line);
-        (args.print, args.prompt, args.run.made.model)
-    };
-    let model = Some("m".to_owned());
-    let some = |text: &str| Some(text.to_owned());
-    assert_eq!(prompt("-p hello --model m"), (some("hello"), None, model.clone()));
-    assert_eq!(prompt("--model m -p hello"), (some("hello"), None, model.clone()));
-    assert_eq!(prompt("-p --model m hello"), (some(""), some("hello"), model.clone()));
-    assert_eq!(prompt("hello --model m -p"), (some(""), some("hello"), model));
-    assert_eq!(prompt("-p ls"), (some("ls"), None, None), "a prompt that is called like a command");
+        assert_eq!((args.print.as_deref(), args.run.made.model.as_deref()), (Some("hello"), Some("m")), "{line}");
+    }
+    assert_eq!(parse("-p ls").print.as_deref(), Some("ls"), "a prompt that is called like a command");
+    assert_eq!(parse("-p").print.as_deref(), Some(""), "it comes on stdin");
+    assert!(try_parse("-p two words").is_err());
+}
+
+#[test]
+fn a_slip_is_told_the_command_it_resembles() {
+    let error = try_parse("sned s hello").expect_err("no such command").to_string();
+    assert!(error.contains("'sned'") && error.contains("'send'"), "{error}");
 }
 
 #[test]
@@ -54,7 +57,7 @@ fn flags_of_existing_scripts_are_understood() {
 #[test]
 fn options_that_a_command_would_not_heed_are_noticed() {
     assert!(parse("--model m ls").has_stray_options());
-    assert!(parse("-p hello ls").has_stray_options());
+    assert!(parse("--print=hello ls").has_stray_options());
     for line in ["run --model m", "--json ls", "-p hello --model m", "ls"] {
         assert!(!parse(line).has_stray_options(), "{line}");
     }

@@ -21,20 +21,11 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     if args.has_stray_options() {
         return Err(Failure::Usage("options of `-p` stand before a command that does not know them: put them behind it".to_owned()));
     }
-    let Args { global, print, prompt, run: options, command } = args;
+    let Args { global, print, run: options, command } = args;
     let Some(command) = command else {
-        let given = print.clone().filter(|it| !it.is_empty());
-        return match (print, given, prompt) {
-            (None, _, Some(word)) => {
-                Err(Failure::Usage(format!("`{word}` is no command: `agent --help` lists them, `agent run PROMPT` runs a prompt")))
-            }
-            (None, _, None) => {
-                Err(Failure::Usage("what shall it do? `agent run PROMPT` runs a prompt, `agent --help` lists the commands".to_owned()))
-            }
-            (Some(_), Some(_), Some(word)) => {
-                Err(Failure::Usage(format!("there are two prompts, the second is `{word}`: put it in quotes")))
-            }
-            (Some(_), given, prompt) => run::run(&global, given.or(prompt), &options, OnAskArg::Deny).await,
+        return match print {
+            Some(prompt) => run::run(&global, Some(prompt), &options, OnAskArg::Deny).await,
+            None => Err(Failure::Usage("what shall it do? `agent run PROMPT` runs a prompt, `agent --help` lists the commands".to_owned())),
         };
     };
     match command {

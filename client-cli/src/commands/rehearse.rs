@@ -39,7 +39,11 @@ pub async fn run(global: &Global, file: PathBuf, permission_mode: Option<String>
     };
     connection.submit(&id, submission).await?;
     let summary = play(global, &connection, attach, &id, &answers).await?;
-    let missed = expectations.missed(summary.replies());
+    let missed = match summary.exit() {
+        Exit::Done => expectations.missed(summary.replies()),
+        // It says itself why it went no further.
+        Exit::Failed | Exit::Usage | Exit::Limit | Exit::Parked | Exit::Unreachable | Exit::NoSession | Exit::Interrupted => Vec::new(),
+    };
     if global.json {
         Out::json(&summary.json(&id, &missed))?;
     } else {

@@ -25,6 +25,7 @@ pub enum Task {
 }
 
 pub async fn run(global: &Global, prompt: Option<String>, args: &RunArgs, on_ask: OnAskArg) -> Result<Exit, Failure> {
+    let prompt = prompt.filter(|it| !it.trim().is_empty());
     let task = match args.input_format {
         InputFormat::StreamJson if prompt.is_some() => {
             return Err(Failure::Usage("with --input-format stream-json the prompts come on stdin: leave PROMPT out".to_owned()));

@@ -2,6 +2,7 @@
 
 pub mod printer;
 
+pub mod ordered;
 pub mod partials;
 pub mod result;
 pub mod stream;

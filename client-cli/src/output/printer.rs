@@ -9,7 +9,7 @@ use agentd_types::outcome::{SubmissionResult, TerminalName};
 use agentd_types::system::System;
 use agentd_types::{Block, Body, Event, MessageId, SessionId};
 
-use super::partials::Partials;
+use super::ordered::Ordered;
 use super::result::{self, Waiting};
 use super::{Out, stream};
 use crate::args::Format;
@@ -38,7 +38,7 @@ enum Look {
     Answer,
     Object,
     Lines {
-        partials: Option<Partials>,
+        ordered: Option<Ordered>,
     },
 }
 
@@ -49,7 +49,7 @@ impl Printer {
             Format::Text if std::io::stdout().is_terminal() => Look::Live { streamed: Streamed::default(), in_line: None },
             Format::Text => Look::Answer,
             Format::Json => Look::Object,
-            Format::StreamJson => Look::Lines { partials: (pieces == Pieces::Included).then(|| Partials::new(session)) },
+            Format::StreamJson => Look::Lines { ordered: (pieces == Pieces::Included).then(|| Ordered::new(session)) },
         };
         Printer { session, look }
     }
@@ -58,18 +58,17 @@ impl Printer {
     pub fn wants_pieces(&self) -> bool {
         match &self.look {
             Look::Live { .. } => true,
-            Look::Lines { partials } => partials.is_some(),
+            Look::Lines { ordered } => ordered.is_some(),
             Look::Answer | Look::Object => false,
         }
     }
 
     /// A durable event of the run.
     pub fn event(&mut self, event: &Event) -> Result<(), Failure> {
-        if let Look::Lines { partials } = &mut self.look {
-            if let (Some(partials), Body::Assistant(message)) = (partials, &event.body) {
-                partials.finish(message).iter().try_for_each(Out::json)?;
-            }
-            stream::lines(event).iter().try_for_each(Out::json)?;
+        match &mut self.look {
+            Look::Lines { ordered: Some(ordered) } => ordered.event(event).iter().try_for_each(Out::json)?,
+            Look::Lines { ordered: None } => stream::lines(event).iter().try_for_each(Out::json)?,
+            Look::Live { .. } | Look::Answer | Look::Object => {}
         }
         match &event.body {
             Body::Assistant(message) => self.assistant(message),
@@ -103,8 +102,8 @@ impl Printer {
     pub fn delta(&mut self, delta: &Delta) -> Result<(), Failure> {
         match &mut self.look {
             Look::Live { streamed, in_line } => streamed.delta(delta).map_or(Ok(()), |piece| live(in_line, piece)),
-            Look::Lines { partials: Some(partials) } => partials.delta(delta).iter().try_for_each(Out::json),
-            Look::Lines { partials: None } | Look::Answer | Look::Object => Ok(()),
+            Look::Lines { ordered: Some(ordered) } => ordered.delta(delta).iter().try_for_each(Out::json),
+            Look::Lines { ordered: None } | Look::Answer | Look::Object => Ok(()),
         }
     }
 

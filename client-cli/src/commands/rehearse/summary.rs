@@ -131,7 +131,7 @@ impl Summary {
             Some(End::Parked) => "parked".to_owned(),
             None => "no end".to_owned(),
         };
-        lines.push(format!("{ended} ({} replies, {} calls)", self.replies, self.calls.len()));
+        lines.push(format!("{ended} (replies: {}, calls: {})", self.replies, self.calls.len()));
         lines.push(match (self.held(), missed) {
             (true, []) => "every expectation held".to_owned(),
             (_, []) => "not every expectation held".to_owned(),

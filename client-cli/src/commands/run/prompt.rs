@@ -15,7 +15,6 @@ const WAIT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// The prompt with what is piped in below it; without a prompt, what is piped in. `None` when there is neither.
 pub fn with_stdin(prompt: Option<String>) -> Result<Option<String>, Failure> {
     let stdin = std::io::stdin();
-    let prompt = prompt.filter(|it| !it.trim().is_empty());
     if stdin.is_terminal() {
         return Ok(prompt);
     }

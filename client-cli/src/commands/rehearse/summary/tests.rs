@@ -103,7 +103,7 @@ fn each_call_names_who_decided_and_why() {
     2. Bash {"command":"touch"}
        deny by cli pid 7; asked because: no rule allows it
        error: denied
-    completed (2 replies, 2 calls)
+    completed (replies: 2, calls: 2)
     every expectation held
     "#);
     assert_eq!((summary.is_over(), summary.exit(), summary.json("s", &[])["held"].as_bool()), (true, Exit::Done, Some(true)));
