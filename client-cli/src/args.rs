@@ -1,22 +1,59 @@
 //! The command line, as clap reads it; the doc comments are the help. It looks nothing up.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// tmux for coding agents: sessions that live in the daemon, seen and steered from here.
 #[derive(Parser, Debug)]
-#[command(name = "agent", version, subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
+#[command(name = "agent", version)]
 pub struct Args {
     #[command(flatten)]
     pub global: Global,
-    /// Run this prompt headless, then exit; what would ask is denied.
+    /// Run this prompt (or what comes on stdin) headless, then exit; what would ask is denied.
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
     pub print: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+/// `agent -p`, as existing scripts write it: the prompt may stand anywhere among the options.
+#[derive(Parser, Debug)]
+#[command(name = "agent", version, about = "Run one prompt headless, then exit; what would ask is denied.")]
+struct PrintArgs {
+    #[command(flatten)]
+    global: Global,
+    /// This way of running.
+    #[arg(short = 'p', long = "print", required = true)]
+    print: bool,
+    /// What to do; what is piped in goes below it, or in its place.
+    prompt: Option<String>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+impl Args {
+    /// Reads a command line, the program's name first.
+    ///
+    /// # Errors
+    /// Usage, help and version, as clap says them.
+    pub fn read(line: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+        let line: Vec<OsString> = line.into_iter().collect();
+        let options = line.iter().skip(1).take_while(|word| *word != "--");
+        if options.into_iter().any(|word| word == "-p" || word == "--print") {
+            let PrintArgs { global, print: _, prompt, run } = PrintArgs::try_parse_from(line)?;
+            return Ok(Args { global, print: Some(prompt.unwrap_or_default()), run, command: None });
+        }
+        Args::try_parse_from(line)
+    }
+
+    /// Whether options of `-p` stand before a command, which would not heed them.
+    pub fn has_stray_options(&self) -> bool {
+        self.command.is_some() && (self.print.is_some() || self.run != RunArgs::default())
+    }
 }
 
 /// Options of every command.
@@ -56,18 +93,19 @@ pub enum OnAskArg {
     Wait,
 }
 
-/// Options of a run.
-#[derive(ClapArgs, Debug, Clone, Default)]
-pub struct RunArgs {
-    /// Go on with this session.
-    #[arg(long, value_name = "SESSION", conflicts_with_all = ["name", "continue_newest"])]
-    pub session: Option<String>,
-    /// Go on with the newest session of this folder.
-    #[arg(long = "continue")]
-    pub continue_newest: bool,
-    /// Name of the new session.
-    #[arg(long)]
-    pub name: Option<String>,
+/// What comes on stdin.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InputFormat {
+    /// The prompt, or what goes with it.
+    #[default]
+    Text,
+    /// One message a line; each is answered by itself.
+    StreamJson,
+}
+
+/// What a session is made with.
+#[derive(ClapArgs, Debug, Clone, Default, PartialEq)]
+pub struct SessionArgs {
     /// The session's folder (default: this one).
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
@@ -77,39 +115,60 @@ pub struct RunArgs {
     /// default, plan, autoEdit, fullAuto, bypassPermissions or dontAsk.
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<String>,
+    /// Permission rules to allow, separated by commas or spaces: `Read,Bash(git log:*)`.
+    #[arg(long, alias = "allowedTools", value_name = "RULES")]
+    pub allowed_tools: Vec<String>,
+    /// Permission rules to deny, separated by commas or spaces.
+    #[arg(long, alias = "disallowedTools", value_name = "RULES")]
+    pub disallowed_tools: Vec<String>,
+    /// Added to the system prompt.
+    #[arg(long, value_name = "TEXT")]
+    pub append_system_prompt: Option<String>,
+}
+
+/// Options of a run.
+#[derive(ClapArgs, Debug, Clone, Default, PartialEq)]
+pub struct RunArgs {
+    /// Go on with this session.
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["name", "continue_newest"])]
+    pub session: Option<String>,
+    /// Go on with the newest session of this folder.
+    #[arg(long = "continue", conflicts_with = "name")]
+    pub continue_newest: bool,
+    /// Name of the new session.
+    #[arg(long)]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub made: SessionArgs,
     /// Rounds at most.
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
     /// US dollars at most for this submission.
     #[arg(long, value_name = "USD")]
     pub max_budget_usd: Option<f64>,
-    /// Permission rules to allow, separated by commas.
-    #[arg(long, value_name = "RULES", value_delimiter = ',')]
-    pub allowed_tools: Vec<String>,
-    /// Permission rules to deny, separated by commas.
-    #[arg(long, value_name = "RULES", value_delimiter = ',')]
-    pub disallowed_tools: Vec<String>,
-    /// Added to the system prompt.
-    #[arg(long, value_name = "TEXT")]
-    pub append_system_prompt: Option<String>,
+    /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t)]
     pub output_format: Format,
-    /// stream-json: deltas too.
+    /// What is read from stdin.
+    #[arg(long, value_enum, default_value_t)]
+    pub input_format: InputFormat,
+    /// With `--output-format stream-json`: pieces of messages too.
     #[arg(long)]
     pub include_partial_messages: bool,
     /// When a call needs an answer (default: park; with -p: deny).
     #[arg(long, value_enum)]
     pub on_ask: Option<OnAskArg>,
     /// Print the session's id and leave at once.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "input_format")]
     pub detach: bool,
 }
 
 /// Commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Run one prompt headless; without one, and without a model, the built-in tour.
+    /// Run one prompt headless; with `--model rehearsal` and no prompt: the built-in tour.
     Run {
+        /// What to do; what is piped in goes below it, or in its place.
         prompt: Option<String>,
         #[command(flatten)]
         run: RunArgs,
@@ -128,7 +187,7 @@ pub enum Command {
         #[arg(id = "session_name", value_name = "NAME")]
         session_name: Option<String>,
         #[command(flatten)]
-        run: RunArgs,
+        made: SessionArgs,
     },
     /// List sessions.
     Ls {
@@ -235,13 +294,4 @@ pub enum DaemonCommand {
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::Args;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Args::command().debug_assert();
-    }
-}
+mod tests;

@@ -116,30 +116,4 @@ impl From<std::io::Error> for Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    use agentd_types::outcome::TerminalName;
-
-    use super::Exit;
-
-    #[test]
-    fn every_end_has_its_code() {
-        let codes: Vec<(&str, u8)> = TerminalName::ALL.iter().map(|it| (it.as_str(), Exit::of(*it).code())).collect();
-        assert_eq!(
-            codes,
-            [
-                ("completed", 0),
-                ("max_turns", 3),
-                ("max_budget", 3),
-                ("prompt_too_long", 1),
-                ("image_error", 1),
-                ("model_error", 1),
-                ("aborted_streaming", 130),
-                ("aborted_tools", 130),
-                ("hook_stopped", 1),
-                ("stop_hook_prevented", 1),
-                ("blocking_limit", 1),
-                ("structured_output_retries", 3),
-            ]
-        );
-    }
-}
+mod tests;

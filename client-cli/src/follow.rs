@@ -1,17 +1,26 @@
-//! Following one command from its submission to its result: prints as it goes, asks the person where there is one.
+//! Following commands from their submission to their results: prints as it goes, asks the person where there is one.
 
-use std::io::BufRead;
+mod person;
 
-use agentd_client::{Attach, Connection, InterruptOutcome, Update};
-use agentd_types::live::DeltaKind;
-use agentd_types::outcome::SubmissionResult;
-use agentd_types::permission::{AllowScope, Decision, PermissionRequest};
+use std::pin::Pin;
+
+use agentd_client::{Attach, ClientError, Connection, InterruptOutcome, Kind, LinkState, Submission, Update};
+use agentd_types::permission::PermissionRequest;
+use agentd_types::queue::{Batching, Priority, QueueChange, RunOptions};
 use agentd_types::system::System;
-use agentd_types::{Body, CommandId, Event, MessageId, SessionId, SubmissionId};
+use agentd_types::{Block, Body, CommandId, Event, SessionId, SubmissionId, Usage};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 
-use crate::args::Format;
+use self::person::{Answer, Person};
 use crate::exit::{Exit, Failure};
-use crate::output::{Out, result, stream};
+use crate::input::{self, Said};
+use crate::output::Out;
+use crate::output::printer::Printer;
+use crate::output::result::Waiting;
+
+/// Commands of ours that wait in the queue at most; more input is read when one of them starts.
+const AHEAD: usize = 16;
 
 /// Who answers when a call asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,191 +31,322 @@ pub enum Asking {
     Others,
 }
 
-/// How to follow.
-#[derive(Debug, Clone, Copy)]
-pub struct How {
-    pub format: Format,
-    pub partials: bool,
-    pub asking: Asking,
+/// Where commands come from.
+pub enum Source {
+    /// It was submitted already.
+    One(CommandId),
+    /// Each line is a command, until the input ends.
+    Lines { lines: mpsc::Receiver<Result<String, String>>, options: RunOptions },
+    /// The input has ended.
+    Ended,
 }
 
-/// Follows `command` until its submission has ended or parked.
-pub async fn follow(
-    connection: &Connection,
-    mut attach: Attach,
+type Interrupting<'a> = Pin<Box<dyn Future<Output = Result<InterruptOutcome, ClientError>> + 'a>>;
+
+/// A run that is followed.
+pub struct Follow<'a> {
+    connection: &'a Connection,
     session: SessionId,
-    command: CommandId,
-    how: How,
-) -> Result<Exit, Failure> {
-    let mut following = Following { session, how, command, submission: None, open: Vec::new(), streamed: None, in_line: false };
-    loop {
-        let update = tokio::select! {
-            update = attach.next() => update?,
-            _ = tokio::signal::ctrl_c() => {
-                following.interrupt(connection).await?;
-                continue;
-            }
+    id: String,
+    printer: Printer,
+    person: Option<Person>,
+    source: Source,
+    /// Commands of ours that no submission has taken.
+    waiting: Vec<CommandId>,
+    /// The submission that took one of ours.
+    running: Option<SubmissionId>,
+    open: Vec<PermissionRequest>,
+    rounds: u32,
+    usage: Usage,
+    interrupt: Interrupt<'a>,
+    /// The first end that was no success.
+    failed: Option<Exit>,
+}
+
+/// How far Ctrl+C got.
+enum Interrupt<'a> {
+    NotAsked,
+    /// Nothing of ours runs yet.
+    WhenItStarts,
+    Asked(Interrupting<'a>),
+    Done,
+}
+
+enum Happened {
+    Update(Update),
+    CtrlC,
+    Answer(Answer),
+    Line(Option<Result<String, String>>),
+    Interrupted(Result<InterruptOutcome, ClientError>),
+}
+
+impl<'a> Follow<'a> {
+    pub fn new(connection: &'a Connection, session: SessionId, printer: Printer, asking: Asking, source: Source) -> Follow<'a> {
+        let waiting = match &source {
+            Source::One(command) => vec![*command],
+            Source::Lines { .. } | Source::Ended => Vec::new(),
         };
-        match update {
-            Update::Event(event) => {
-                if let Some(exit) = following.event(connection, &event).await? {
-                    return Ok(exit);
-                }
-            }
-            Update::Delta(delta) => following.delta(&delta)?,
-            Update::Draining => return Err(Failure::Other("the daemon is shutting down; the session goes on when it is back".to_owned())),
-            Update::Snapshot(_) | Update::Progress(_) | Update::Lagged { .. } | Update::Link(_) => {}
+        Follow {
+            connection,
+            session,
+            id: session.to_string(),
+            printer,
+            person: (asking == Asking::Person).then(Person::new),
+            source,
+            waiting,
+            running: None,
+            open: Vec::new(),
+            rounds: 0,
+            usage: Usage::default(),
+            interrupt: Interrupt::NotAsked,
+            failed: None,
         }
     }
-}
 
-struct Following {
-    session: SessionId,
-    how: How,
-    command: CommandId,
-    /// The submission that took the command.
-    submission: Option<SubmissionId>,
-    open: Vec<PermissionRequest>,
-    /// The message whose text was printed as it came.
-    streamed: Option<MessageId>,
-    in_line: bool,
-}
+    /// Until everything of ours has ended, or parked.
+    ///
+    /// # Errors
+    /// When the daemon goes away, or nobody reads.
+    pub async fn run(mut self, mut attach: Attach) -> Result<Exit, Failure> {
+        let mut ctrl_c = signal(SignalKind::interrupt())?;
+        loop {
+            if self.is_over() {
+                return Ok(self.failed.unwrap_or(Exit::Done));
+            }
+            let left = match self.next(&mut attach, &mut ctrl_c).await? {
+                Happened::Update(update) => self.update(update).await?,
+                Happened::CtrlC => self.ctrl_c()?,
+                Happened::Answer(answer) => self.answered(answer).await?,
+                Happened::Line(line) => self.line(line).await?,
+                Happened::Interrupted(outcome) => {
+                    self.interrupt = Interrupt::Done;
+                    outcome?;
+                    None
+                }
+            };
+            if let Some(exit) = left {
+                return Ok(exit);
+            }
+        }
+    }
 
-impl Following {
-    async fn event(&mut self, connection: &Connection, event: &Event) -> Result<Option<Exit>, Failure> {
-        if let Body::User(user) = &event.body
-            && user.commands.contains(&self.command)
-        {
-            self.submission = event.submission;
-        }
-        if self.submission.is_none() || event.submission != self.submission {
-            return Ok(None);
-        }
-        if self.how.format == Format::StreamJson {
-            stream::lines(event).iter().try_for_each(Out::json)?;
-        }
-        match &event.body {
-            Body::Assistant(message) => self.assistant(message)?,
-            Body::PermissionRequest(request) => {
-                self.open.push(request.clone());
-                if self.how.asking == Asking::Person {
-                    self.ask(connection, request).await?;
+    fn is_over(&self) -> bool {
+        let more = match &self.source {
+            Source::Lines { .. } => true,
+            Source::One(_) | Source::Ended => false,
+        };
+        let stopped = matches!(self.interrupt, Interrupt::Done) && self.running.is_none();
+        stopped || (!more && self.running.is_none() && self.waiting.is_empty())
+    }
+
+    async fn next(&mut self, attach: &mut Attach, ctrl_c: &mut Signal) -> Result<Happened, Failure> {
+        let may_read = self.waiting.len() < AHEAD;
+        Ok(tokio::select! {
+            update = attach.next() => Happened::Update(update?),
+            _ = ctrl_c.recv() => Happened::CtrlC,
+            answer = asked(&mut self.person) => Happened::Answer(answer),
+            line = read(&mut self.source), if may_read => Happened::Line(line),
+            outcome = ended(&mut self.interrupt) => Happened::Interrupted(outcome),
+        })
+    }
+
+    async fn update(&mut self, update: Update) -> Result<Option<Exit>, Failure> {
+        match update {
+            Update::Event(event) => return self.event(&event).await,
+            // Before ours runs, pieces are of somebody else's.
+            Update::Delta(delta) if self.running.is_some() => self.printer.delta(&delta)?,
+            Update::Snapshot(snapshot) => {
+                if let (Some(message), true) = (&snapshot.in_progress, self.running.is_some() && snapshot.submission == self.running) {
+                    self.printer.snapshot(message)?;
                 }
             }
-            Body::PermissionResolved(resolved) => {
-                self.open.retain(|it| it.id != resolved.id);
-                self.note(&format!("· {} by {}", resolved.decision.word(), resolved.by));
+            Update::Link(LinkState::Lost { why }) => self.printer.note(&format!("· the link is lost ({why}); dialling again"))?,
+            Update::Link(LinkState::Up) => self.printer.note("· the link is back")?,
+            Update::Draining => {
+                return Err(Failure::Other("the daemon is shutting down; the session goes on when it is back".to_owned()));
             }
-            Body::System(System::Parked { .. }) => return self.parked().map(Some),
-            Body::System(System::ApiRetry(retry)) => {
-                self.note(&format!("· {}: asked again in {} ms ({}/{})", retry.error, retry.delay_ms, retry.attempt, retry.max_retries));
-            }
-            Body::System(System::Init(init)) if init.api_key_source == "rehearsal" => {
-                self.note("· rehearsal: a script plays, no language model is involved");
-            }
-            Body::Result(submission) => return self.result(submission).map(Some),
-            Body::User(_) | Body::Attachment(_) | Body::System(_) | Body::Tombstone { .. } | Body::Queue(_) => {}
+            Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } => {}
         }
         Ok(None)
     }
 
-    fn delta(&mut self, delta: &agentd_types::live::Delta) -> Result<(), Failure> {
-        match self.how.format {
-            Format::StreamJson if self.how.partials => Out::json(&stream::delta(&self.session.to_string(), delta)),
-            Format::Text if delta.kind == DeltaKind::Text => {
-                self.streamed = Some(delta.message);
-                self.in_line = !delta.text.ends_with('\n');
-                Out::piece(&delta.text)
+    async fn event(&mut self, event: &Event) -> Result<Option<Exit>, Failure> {
+        match &event.body {
+            Body::User(user) if user.commands.iter().any(|id| self.waiting.contains(id)) => {
+                self.waiting.retain(|id| !user.commands.contains(id));
+                self.begin(event.submission);
             }
-            Format::Text | Format::Json | Format::StreamJson => Ok(()),
+            Body::Queue(change) => self.queue(change)?,
+            Body::System(System::Deleted) => return Err(Failure::Other("the session was deleted".to_owned())),
+            Body::System(System::Failed { reason }) => return Err(Failure::Other(format!("the session failed: {reason}"))),
+            Body::User(_)
+            | Body::Assistant(_)
+            | Body::Attachment(_)
+            | Body::System(_)
+            | Body::Tombstone { .. }
+            | Body::PermissionRequest(_)
+            | Body::PermissionResolved(_)
+            | Body::Result(_) => {}
+        }
+        if self.running.is_none() || event.submission != self.running {
+            return Ok(None);
+        }
+        self.printer.event(event)?;
+        match &event.body {
+            Body::Assistant(message) if event.agent.is_none() => {
+                self.rounds += 1;
+                self.usage += message.usage;
+            }
+            Body::PermissionRequest(request) => self.ask(request)?,
+            Body::PermissionResolved(resolved) => {
+                self.open.retain(|it| it.id != resolved.id);
+                self.printer.note(&agentd_tui::plain::answer(resolved))?;
+                if let Some(person) = &mut self.person {
+                    person.settled(resolved.id);
+                }
+            }
+            Body::System(System::Parked { .. }) => return self.parked().await.map(Some),
+            Body::Result(submission) => {
+                self.running = None;
+                self.open.clear();
+                let exit = Exit::of(submission.terminal);
+                if exit != Exit::Done {
+                    self.failed.get_or_insert(exit);
+                }
+            }
+            Body::Assistant(_) | Body::User(_) | Body::Attachment(_) | Body::System(_) | Body::Tombstone { .. } | Body::Queue(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn begin(&mut self, submission: Option<SubmissionId>) {
+        self.running = submission;
+        (self.rounds, self.usage) = (0, Usage::default());
+        if matches!(self.interrupt, Interrupt::WhenItStarts) {
+            self.interrupt_running();
         }
     }
 
-    fn assistant(&mut self, message: &agentd_types::event::AssistantMessage) -> Result<(), Failure> {
-        if self.how.format != Format::Text {
-            return Ok(());
-        }
-        let text = agentd_types::content::plain_text(&message.content);
-        if self.streamed != Some(message.message) && !text.is_empty() {
-            Out::line(&text)?;
-        }
-        self.end_line()?;
-        for block in &message.content {
-            if let agentd_types::Block::ToolUse { name, input, .. } = block {
-                let input: String = input.as_str().chars().take(200).collect();
-                self.note(&format!("→ {name} {input}"));
+    /// A command of ours that no submission will take is no longer waited for.
+    fn queue(&mut self, change: &QueueChange) -> Result<(), Failure> {
+        let (id, why) = match change {
+            QueueChange::Refused { id, reason } => (*id, format!("· refused: {reason}")),
+            QueueChange::Removed { id } => (*id, "· somebody removed it from the queue".to_owned()),
+            QueueChange::Returned { id } => (*id, "· an interrupt took it out of the queue".to_owned()),
+            QueueChange::Enqueued { .. } | QueueChange::Delivered { .. } | QueueChange::Edited { .. } | QueueChange::Promoted { .. } => {
+                return Ok(());
             }
+        };
+        if self.waiting.contains(&id) {
+            self.waiting.retain(|it| *it != id);
+            let exit = if matches!(change, QueueChange::Returned { .. }) { Exit::Interrupted } else { Exit::Failed };
+            self.failed.get_or_insert(exit);
+            self.printer.note(&why)?;
         }
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<(), Failure> {
-        if std::mem::take(&mut self.in_line) { Out::piece("\n") } else { Ok(()) }
+    fn ask(&mut self, request: &PermissionRequest) -> Result<(), Failure> {
+        self.open.push(request.clone());
+        match &mut self.person {
+            Some(person) => person.ask(request),
+            None => self.printer.note(&agentd_tui::plain::question(request))?,
+        }
+        Ok(())
     }
 
-    /// A yes or a no from the terminal; anything else is asked again.
-    async fn ask(&mut self, connection: &Connection, request: &PermissionRequest) -> Result<(), Failure> {
-        self.end_line()?;
-        let question = format!("? {} {}\n  {}\n  allow? [y/n] ", request.tool_name, request.input, request.reason);
-        let decision =
-            tokio::task::spawn_blocking(move || ask_person(&question)).await.map_err(|error| Failure::Other(error.to_string()))?;
-        match connection.respond(&self.session.to_string(), request.id, decision).await {
-            Ok(_) => Ok(()),
-            // Somebody else was faster: that is said by the event.
-            Err(error) if error.kind == agentd_client::Kind::AlreadyAnswered => Ok(()),
+    async fn answered(&mut self, answer: Answer) -> Result<Option<Exit>, Failure> {
+        let (request, decision) = match answer {
+            Answer::Decided { request, decision } => (request, decision),
+            Answer::Gone => {
+                self.printer.note("\n· nobody answers here any more: it waits for another client (Ctrl+C interrupts it)")?;
+                return Ok(None);
+            }
+        };
+        match self.connection.respond(&self.id, request, decision).await {
+            Ok(_) => Ok(None),
+            // Somebody else was faster: the event says who.
+            Err(error) if error.kind == Kind::AlreadyAnswered => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn parked(&mut self) -> Result<Exit, Failure> {
-        self.end_line()?;
-        match self.how.format {
-            Format::Text => {}
-            Format::Json | Format::StreamJson => Out::json(&result::parked(self.session, &self.open))?,
+    async fn line(&mut self, line: Option<Result<String, String>>) -> Result<Option<Exit>, Failure> {
+        let Some(line) = line else {
+            self.source = Source::Ended;
+            return Ok(None);
+        };
+        match input::parse(&line.map_err(Failure::Usage)?).map_err(Failure::Usage)? {
+            Said::Message { content, priority } => self.submit(content, priority).await?,
+            Said::Interrupt { request_id } => {
+                self.connection.interrupt(&self.id, self.running).await?;
+                Out::json(&input::interrupted(&request_id))?;
+            }
+            Said::Refused { answer } => Out::json(&answer)?,
+            Said::Nothing => {}
         }
-        for request in &self.open {
-            self.note(&format!("parked: {} {} waits for an answer", request.tool_name, request.input));
-            self.note(&format!("  answer it: agent allow {0} {1}   or   agent deny {0} {1}", self.session, request.id));
-        }
+        Ok(None)
+    }
+
+    async fn submit(&mut self, content: Vec<Block>, priority: Priority) -> Result<(), Failure> {
+        let Source::Lines { options, .. } = &self.source else { return Ok(()) };
+        let options = options.clone();
+        let submission = Submission { content, priority, origin: None, idempotency_key: None, batching: Batching::Alone, options };
+        self.waiting.push(self.connection.submit(&self.id, submission).await?.command);
+        Ok(())
+    }
+
+    async fn parked(&mut self) -> Result<Exit, Failure> {
+        let cost = self.connection.session(&self.id).await?.cost;
+        let Some(submission) = self.running else { return Ok(Exit::Parked) };
+        let (num_turns, usage) = (self.rounds, self.usage);
+        self.printer.parked(&Waiting { session: self.session, submission, num_turns, usage, session_cost: cost, open: &self.open })?;
         Ok(Exit::Parked)
     }
 
-    fn result(&mut self, submission: &SubmissionResult) -> Result<Exit, Failure> {
-        self.end_line()?;
-        if self.how.format == Format::Json {
-            Out::json(&result::object(self.session, submission))?;
+    /// The first ends what runs of ours; the second leaves it alone, and us.
+    fn ctrl_c(&mut self) -> Result<Option<Exit>, Failure> {
+        match (&self.interrupt, self.running) {
+            (Interrupt::NotAsked, Some(_)) => {
+                self.printer.note("\n· interrupting; Ctrl+C again leaves at once")?;
+                self.interrupt_running();
+                Ok(None)
+            }
+            (Interrupt::NotAsked, None) if !self.waiting.is_empty() => {
+                self.printer.note("\n· it has not started: it is interrupted when it does; Ctrl+C again leaves it in the queue")?;
+                self.interrupt = Interrupt::WhenItStarts;
+                Ok(None)
+            }
+            (Interrupt::NotAsked | Interrupt::WhenItStarts | Interrupt::Asked(_) | Interrupt::Done, _) => {
+                self.printer.note(&format!("\n· left; the session stays: agent attach --plain {}", self.id))?;
+                Ok(Some(Exit::Interrupted))
+            }
         }
-        if !submission.detail.is_empty() {
-            self.note(&format!("· {}: {}", submission.terminal.as_str(), submission.detail));
-        }
-        Ok(Exit::of(submission.terminal))
     }
 
-    async fn interrupt(&mut self, connection: &Connection) -> Result<(), Failure> {
-        self.note("· interrupting");
-        match connection.interrupt(&self.session.to_string(), self.submission).await? {
-            InterruptOutcome::Ended { .. } | InterruptOutcome::AlreadyEnded | InterruptOutcome::NothingRunning => Ok(()),
-        }
-    }
-
-    fn note(&self, text: &str) {
-        Out::note(text);
+    fn interrupt_running(&mut self) {
+        let (connection, id, submission) = (self.connection, self.id.clone(), self.running);
+        self.interrupt = Interrupt::Asked(Box::pin(async move { connection.interrupt(&id, submission).await }));
     }
 }
 
-fn ask_person(question: &str) -> Decision {
-    let mut asked = question.to_owned();
-    loop {
-        Out::note(&asked);
-        let mut line = String::new();
-        match std::io::stdin().lock().read_line(&mut line) {
-            Ok(0) | Err(_) => return Decision::Deny { message: Some("the terminal was closed".to_owned()) },
-            Ok(_) => {}
-        }
-        match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Decision::Allow { scope: AllowScope::Once, updated_input: None },
-            "n" | "no" => return Decision::Deny { message: None },
-            _ => "  y or n? ".clone_into(&mut asked),
-        }
+async fn asked(person: &mut Option<Person>) -> Answer {
+    match person {
+        Some(person) => person.answer().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn read(source: &mut Source) -> Option<Result<String, String>> {
+    match source {
+        Source::Lines { lines, .. } => lines.recv().await,
+        Source::One(_) | Source::Ended => std::future::pending().await,
+    }
+}
+
+async fn ended(interrupt: &mut Interrupt<'_>) -> Result<InterruptOutcome, ClientError> {
+    match interrupt {
+        Interrupt::Asked(asked) => asked.await,
+        Interrupt::NotAsked | Interrupt::WhenItStarts | Interrupt::Done => std::future::pending().await,
     }
 }

@@ -4,18 +4,24 @@ mod args;
 mod commands;
 mod exit;
 mod follow;
+mod input;
 mod output;
 mod place;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::exit::Exit;
 use crate::output::Out;
 
 fn main() -> ExitCode {
-    let args = args::Args::parse();
+    let args = match args::Args::read(std::env::args_os()) {
+        Ok(args) => args,
+        Err(error) => {
+            // Nobody may be there to read it.
+            let _ = error.print();
+            return if error.exit_code() == 0 { ExitCode::SUCCESS } else { ExitCode::from(Exit::Usage.code()) };
+        }
+    };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

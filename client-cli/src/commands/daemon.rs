@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentd_client::{Connection, Kind, Start, ensure};
+use agentd_client::{ClientError, Connection, DaemonInfo, Kind, Probe, Start, ensure, probe};
 use serde_json::json;
 
 use crate::args::{DaemonCommand, Global};
@@ -17,7 +17,13 @@ pub async fn run(global: &Global, command: &DaemonCommand) -> Result<Exit, Failu
             let connection = ensure(&layout, &place::name(), Start::Auto).await?;
             Out::line(&format!("running, pid {}", connection.info().pid))?;
         }
-        DaemonCommand::Status => return status(global, &Connection::open(&layout.socket, &place::name()).await?),
+        DaemonCommand::Status => {
+            return match probe(&layout.socket).await {
+                Probe::Ready { info } => status(global, &info),
+                Probe::NeedsRestart { version, protocol, pid } => other(global, &version, protocol, pid),
+                Probe::Unreachable { why } => Err(ClientError::new(Kind::Unreachable, why).into()),
+            };
+        }
         DaemonCommand::Stop { grace } => match Connection::open(&layout.socket, &place::name()).await {
             Ok(connection) => {
                 let pid = connection.info().pid;
@@ -44,8 +50,17 @@ async fn gone(socket: &agentd_types::AbsPath, bound: Duration) -> Result<(), Fai
     tokio::time::timeout(bound, waiting).await.map_err(|_| Failure::Other("the daemon did not stop in time; its log says why".to_owned()))
 }
 
-fn status(global: &Global, connection: &Connection) -> Result<Exit, Failure> {
-    let info = connection.info();
+/// A daemon of another protocol: what is known of it, and that it has to make place.
+fn other(global: &Global, version: &str, protocol: u32, pid: u32) -> Result<Exit, Failure> {
+    if global.json {
+        Out::json(&json!({"version": version, "protocol": protocol, "pid": pid, "state": "needs_restart"}))?;
+    } else {
+        Out::line(&format!("needs a restart (version {version}, protocol {protocol}, pid {pid}): this client speaks another protocol"))?;
+    }
+    Ok(Exit::Failed)
+}
+
+fn status(global: &Global, info: &DaemonInfo) -> Result<Exit, Failure> {
     if global.json {
         Out::json(&json!({
             "version": info.version, "protocol": info.protocol, "pid": info.pid, "state": info.state, "socket": info.socket.to_string(),

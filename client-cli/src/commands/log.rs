@@ -1,6 +1,6 @@
 //! The transcript, and the plain view.
 
-use agentd_client::{Connection, Update};
+use agentd_client::{Connection, LinkState, Update};
 use agentd_tui::plain::{self, Access};
 use agentd_types::{Event, Seq};
 
@@ -38,7 +38,8 @@ pub async fn run(
         match attach.next().await? {
             Update::Event(event) => print(&event, format)?,
             Update::Draining => return Ok(Exit::Done),
-            Update::Snapshot(_) | Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } | Update::Link(_) => {}
+            Update::Link(LinkState::Lost { why }) => Out::note(&format!("· the link is lost ({why}); dialling again")),
+            Update::Snapshot(_) | Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } | Update::Link(LinkState::Up) => {}
         }
     }
 }

@@ -18,17 +18,20 @@ use crate::place::connect;
 
 /// Does what was asked.
 pub async fn run(args: Args) -> Result<Exit, Failure> {
+    if args.has_stray_options() {
+        return Err(Failure::Usage("options of `-p` stand before a command that does not know them: put them behind it".to_owned()));
+    }
     let Args { global, print, run: options, command } = args;
     let Some(command) = command else {
         return match print {
-            Some(prompt) => run::run(&global, Some(prompt).filter(|it| !it.is_empty()), &options, OnAskArg::Deny).await,
+            Some(prompt) => run::run(&global, Some(prompt), &options, OnAskArg::Deny).await,
             None => Err(Failure::Usage("what shall it do? `agent run PROMPT` runs a prompt, `agent --help` lists the commands".to_owned())),
         };
     };
     match command {
         Command::Run { prompt, run } => run::run(&global, prompt, &run, OnAskArg::Park).await,
         Command::Rehearse { file, permission_mode, answer } => rehearse::run(&global, file, permission_mode, &answer).await,
-        Command::New { session_name, run } => sessions::new(&global, session_name, &run).await,
+        Command::New { session_name, made } => sessions::new(&global, session_name, &made).await,
         Command::Ls { all } => sessions::list(&global, all).await,
         Command::Show { session } => sessions::show(&global, &session).await,
         Command::Rm { session } => sessions::remove(&global, &session).await,

@@ -1,6 +1,6 @@
-//! `agent run` and `agent -p`: one submission, headless; ends with it.
+//! `agent run` and `agent -p`: one submission, headless; ends with it. With lines as input: one submission a line.
 
-use std::io::{IsTerminal, Read};
+mod prompt;
 
 use agentd_client::{Connection, NewSession, Submission};
 use agentd_types::Block;
@@ -9,21 +9,34 @@ use agentd_types::session::SessionInfo;
 use agentd_types::system::SessionChanges;
 
 use super::{connected, tour};
-use crate::args::{Format, Global, OnAskArg, RunArgs};
+use crate::args::{Format, Global, InputFormat, OnAskArg, RunArgs};
 use crate::exit::{Exit, Failure};
-use crate::follow::{Asking, How, follow};
+use crate::follow::{Asking, Follow, Source};
+use crate::input;
 use crate::output::Out;
+use crate::output::printer::{Pieces, Printer};
 use crate::place;
 
-/// Bytes of a prompt from stdin at most: 10 MB.
-const MAX_STDIN: u64 = 10 * 1024 * 1024;
+/// What is run.
+pub enum Task {
+    Prompt(String),
+    /// Each line of stdin is a message.
+    Lines,
+}
 
 pub async fn run(global: &Global, prompt: Option<String>, args: &RunArgs, on_ask: OnAskArg) -> Result<Exit, Failure> {
-    let prompt = with_stdin(prompt)?;
+    let prompt = prompt.filter(|it| !it.trim().is_empty());
+    let task = match args.input_format {
+        InputFormat::StreamJson if prompt.is_some() => {
+            return Err(Failure::Usage("with --input-format stream-json the prompts come on stdin: leave PROMPT out".to_owned()));
+        }
+        InputFormat::StreamJson => Some(Task::Lines),
+        InputFormat::Text => prompt::with_stdin(prompt)?.map(Task::Prompt),
+    };
     let connection = connected(global).await?;
-    let Some(prompt) = prompt else {
-        let rehearsed = match args.model.as_deref() {
-            Some(model) => model == "rehearsal" || model == "rehearsal:tour",
+    let Some(task) = task else {
+        let rehearsed = match args.made.model.as_deref() {
+            Some(model) => model == "rehearsal" || model == agentd_client::tour::MODEL,
             None => connection.info().default_model == "rehearsal",
         };
         return if rehearsed && args.session.is_none() && !args.continue_newest {
@@ -33,77 +46,71 @@ pub async fn run(global: &Global, prompt: Option<String>, args: &RunArgs, on_ask
         };
     };
     let info = session(&connection, args).await?;
-    submit(global, &connection, &info, prompt, args, on_ask).await
+    submit(global, &connection, &info, task, args, on_ask).await
 }
 
-/// Submits `prompt` and follows it to its end.
+/// Submits `task` and follows it to its end.
 pub async fn submit(
     global: &Global,
     connection: &Connection,
     info: &SessionInfo,
-    prompt: String,
+    task: Task,
     args: &RunArgs,
     on_ask: OnAskArg,
 ) -> Result<Exit, Failure> {
-    let person = place::on_terminal() && args.on_ask.is_none() && on_ask == OnAskArg::Park;
-    let on_ask = match (person, args.on_ask.unwrap_or(on_ask)) {
-        (true, _) | (false, OnAskArg::Wait) => OnAsk::Wait,
-        (false, OnAskArg::Park) => OnAsk::Park,
-        (false, OnAskArg::Deny) => OnAsk::Deny,
+    let may_ask = place::on_terminal() && matches!(task, Task::Prompt(_));
+    let asking = if may_ask && args.on_ask.is_none() && on_ask == OnAskArg::Park { Asking::Person } else { Asking::Others };
+    let on_ask = match (asking, args.on_ask.unwrap_or(on_ask)) {
+        (Asking::Person, _) | (Asking::Others, OnAskArg::Wait) => OnAsk::Wait,
+        (Asking::Others, OnAskArg::Park) => OnAsk::Park,
+        (Asking::Others, OnAskArg::Deny) => OnAsk::Deny,
     };
+    let options = RunOptions { on_ask, max_turns: args.max_turns, max_budget: place::budget(args.max_budget_usd)? };
     let format = if global.json { Format::Json } else { args.output_format };
+    let pieces = if args.include_partial_messages { Pieces::Included } else { Pieces::LeftOut };
+    let printer = Printer::new(info.id, format, pieces);
     let id = info.id.to_string();
-    let partials = format == Format::Text || args.include_partial_messages;
-    let attach = connection.attach(&id, None, partials).await?;
-    let submission = Submission {
-        content: vec![Block::text(prompt)],
-        priority: Priority::Next,
-        origin: None,
-        idempotency_key: Some(uuid::Uuid::now_v7().to_string()),
-        batching: Batching::Alone,
-        options: RunOptions { on_ask, max_turns: args.max_turns, max_budget: place::budget(args.max_budget_usd)? },
+    // Subscribed first: nothing of it can be missed.
+    let attach = connection.attach(&id, None, printer.wants_pieces()).await?;
+    let source = match task {
+        Task::Prompt(prompt) => Source::One(connection.submit(&id, alone(prompt, options)).await?.command),
+        Task::Lines => Source::Lines { lines: input::lines(), options },
     };
-    let receipt = connection.submit(&id, submission).await?;
     if args.detach {
         Out::line(&id)?;
         return Ok(Exit::Done);
     }
-    let asking = if person { Asking::Person } else { Asking::Others };
-    follow(connection, attach, info.id, receipt.command, How { format, partials: args.include_partial_messages, asking }).await
+    Follow::new(connection, info.id, printer, asking, source).run(attach).await
+}
+
+fn alone(prompt: String, options: RunOptions) -> Submission {
+    let content = vec![Block::text(prompt)];
+    Submission { content, priority: Priority::Next, origin: None, idempotency_key: None, batching: Batching::Alone, options }
 }
 
 async fn session(connection: &Connection, args: &RunArgs) -> Result<SessionInfo, Failure> {
     let found = match (&args.session, args.continue_newest) {
         (Some(session), _) => Some(connection.session(session).await?),
         (None, true) => {
-            let cwd = place::meta(args, None)?.cwd;
+            let cwd = place::folder(args.made.cwd.clone())?;
             let newest = connection.list(Some(cwd.clone()), false).await?.into_iter().next();
             Some(newest.ok_or_else(|| Failure::Usage(format!("there is no session in {cwd} to continue")))?)
         }
         (None, false) => None,
     };
     let Some(info) = found else {
-        let meta = place::meta(args, args.name.clone())?;
+        let meta = place::meta(&args.made, args.name.clone())?;
         return Ok(connection.create(NewSession { meta, idempotency_key: None }).await?);
     };
+    let made = &args.made;
+    if !made.allowed_tools.is_empty() || !made.disallowed_tools.is_empty() || made.append_system_prompt.is_some() {
+        let what = "--allowed-tools, --disallowed-tools and --append-system-prompt belong to a new session";
+        return Err(Failure::Usage(format!("{what}; session {} exists", info.id)));
+    }
     let changes = SessionChanges {
-        model: args.model.clone(),
-        permission_mode: place::mode(args.permission_mode.as_deref())?,
+        model: made.model.clone().map(place::model).transpose()?,
+        permission_mode: place::mode(made.permission_mode.as_deref())?,
         ..SessionChanges::default()
     };
     if changes == SessionChanges::default() { Ok(info) } else { Ok(connection.update(&info.id.to_string(), changes).await?) }
-}
-
-/// The prompt, and what is piped in: alone, or below the prompt.
-fn with_stdin(prompt: Option<String>) -> Result<Option<String>, Failure> {
-    let stdin = std::io::stdin();
-    if prompt.is_some() || stdin.is_terminal() {
-        return Ok(prompt);
-    }
-    let mut piped = String::new();
-    stdin.lock().take(MAX_STDIN + 1).read_to_string(&mut piped).map_err(|error| Failure::Usage(format!("stdin is no text: {error}")))?;
-    if piped.len() as u64 > MAX_STDIN {
-        return Err(Failure::Usage("stdin holds more than 10 MB: put it into a file and name the file".to_owned()));
-    }
-    Ok(Some(piped).filter(|it| !it.trim().is_empty()))
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 use super::connected;
 use crate::args::{Format, Global};
 use crate::exit::{Exit, Failure};
-use crate::follow::{Asking, How, follow};
+use crate::follow::{Asking, Follow, Source};
+use crate::output::printer::{Pieces, Printer};
 use crate::output::{Out, rows};
 
 /// What to send, and how.
@@ -27,7 +28,7 @@ pub async fn send(global: &Global, send: Send) -> Result<Exit, Failure> {
     let connection = connected(global).await?;
     let info = connection.session(&send.session).await?;
     let id = info.id.to_string();
-    let attach = if send.wait { Some(connection.attach(&id, None, false).await?) } else { None };
+    let attach = if send.wait { Some(connection.attach(&id, None, true).await?) } else { None };
     let submission = Submission {
         content: vec![Block::text(send.text)],
         priority: match (send.now, send.later) {
@@ -50,7 +51,8 @@ pub async fn send(global: &Global, send: Send) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     };
     let format = if global.json { Format::Json } else { Format::Text };
-    follow(&connection, attach, info.id, receipt.command, How { format, partials: false, asking: Asking::Others }).await
+    let printer = Printer::new(info.id, format, Pieces::LeftOut);
+    Follow::new(&connection, info.id, printer, Asking::Others, Source::One(receipt.command)).run(attach).await
 }
 
 fn bridge(text: &str) -> Result<Origin, Failure> {

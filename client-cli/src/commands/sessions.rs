@@ -4,13 +4,13 @@ use agentd_client::NewSession;
 use agentd_types::system::SessionChanges;
 
 use super::{connected, print_session};
-use crate::args::{Global, RunArgs};
+use crate::args::{Global, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{Out, rows};
 use crate::place;
 
-pub async fn new(global: &Global, name: Option<String>, args: &RunArgs) -> Result<Exit, Failure> {
-    let meta = place::meta(args, name.or_else(|| args.name.clone()))?;
+pub async fn new(global: &Global, name: Option<String>, made: &SessionArgs) -> Result<Exit, Failure> {
+    let meta = place::meta(made, name)?;
     let info = connected(global).await?.create(NewSession { meta, idempotency_key: None }).await?;
     if global.json {
         Out::json(&rows::session(&info))?;

@@ -1,11 +1,18 @@
 //! What is printed: lines to stdout, notes to stderr. It never asks the daemon.
 
+pub mod printer;
+
+pub mod ordered;
+pub mod partials;
 pub mod result;
-pub mod rows;
 pub mod stream;
+
+pub mod rows;
 pub mod text;
 
 use std::io::Write;
+
+use agentd_client::printable;
 
 use crate::exit::Failure;
 
@@ -33,7 +40,13 @@ impl Out {
 
     /// For a person, on stderr; nobody may be there.
     pub fn note(text: &str) {
-        let _ = writeln!(std::io::stderr().lock(), "{text}");
+        let _ = writeln!(std::io::stderr().lock(), "{}", printable(text));
+    }
+
+    /// A question, without a line feed.
+    pub fn ask(text: &str) {
+        let mut err = std::io::stderr().lock();
+        let _ = write!(err, "{}", printable(text)).and_then(|()| err.flush());
     }
 }
 

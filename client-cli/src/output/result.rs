@@ -1,8 +1,8 @@
 //! The `result` object, in the shape that existing scripts read.
 
-use agentd_types::SessionId;
 use agentd_types::outcome::{SubmissionResult, TerminalName};
 use agentd_types::permission::PermissionRequest;
+use agentd_types::{Money, SessionId, SubmissionId, Usage};
 use serde_json::{Value, json};
 
 /// `subtype` and `terminal_reason`, in the names scripts know.
@@ -38,7 +38,7 @@ pub fn object(session: SessionId, result: &SubmissionResult) -> Value {
             let usage = &share.usage;
             let row = json!({
                 "inputTokens": usage.input, "outputTokens": usage.output, "cacheReadInputTokens": usage.cache_read,
-                "cacheCreationInputTokens": usage.cache_write_5m + usage.cache_write_1h, "costUSD": share.cost.as_usd(),
+                "cacheCreationInputTokens": usage.cache_write_5m + usage.cache_write_1h, "webSearchRequests": 0, "costUSD": share.cost.as_usd(),
             });
             (share.model.clone(), row)
         })
@@ -47,33 +47,58 @@ pub fn object(session: SessionId, result: &SubmissionResult) -> Value {
         "type": "result", "subtype": subtype, "is_error": !ok,
         "duration_ms": result.duration_ms, "duration_api_ms": result.duration_api_ms, "num_turns": result.num_turns,
         "stop_reason": result.stop_reason, "total_cost_usd": result.session_cost.as_usd(),
-        "usage": {
-            "input_tokens": result.usage.input, "output_tokens": result.usage.output,
-            "cache_read_input_tokens": result.usage.cache_read,
-            "cache_creation_input_tokens": result.usage.cache_write_5m + result.usage.cache_write_1h,
-        },
+        "usage": usage(&result.usage),
         "modelUsage": models, "permission_denials": denials, "terminal_reason": reason,
         "uuid": result.submission.to_string(), "session_id": session.to_string(),
     });
     if ok {
         object["result"] = json!(result.text);
     } else {
-        object["errors"] = json!([result.detail]);
+        let why = if result.detail.is_empty() { result.terminal.as_str() } else { &result.detail };
+        object["errors"] = json!([why]);
         object["api_error_status"] = json!(result.error_status);
     }
     object
 }
 
+/// Tokens under the Messages API's names.
+pub fn usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input, "output_tokens": usage.output, "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
+    })
+}
+
+/// What is known of a submission that waits for an answer nobody here can give.
+#[derive(Debug)]
+pub struct Waiting<'a> {
+    pub session: SessionId,
+    pub submission: SubmissionId,
+    /// Rounds so far.
+    pub num_turns: u32,
+    pub usage: Usage,
+    pub session_cost: Money,
+    pub open: &'a [PermissionRequest],
+}
+
 /// The result line of a run that parked.
-pub fn parked(session: SessionId, open: &[PermissionRequest]) -> Value {
-    let waiting: Vec<Value> = open
+pub fn parked(waiting: &Waiting<'_>) -> Value {
+    let requests: Vec<Value> = waiting
+        .open
         .iter()
-        .map(|it| json!({"id": it.id.to_string(), "tool_name": it.tool_name, "tool_use_id": it.tool_use.as_str(), "tool_input": value(&it.input)}))
+        .map(|it| {
+            json!({
+                "id": it.id.to_string(), "tool_name": it.tool_name, "tool_use_id": it.tool_use.as_str(), "tool_input": value(&it.input),
+                "reason": it.reason,
+            })
+        })
         .collect();
     json!({
         "type": "result", "subtype": "error_during_execution", "is_error": true, "terminal_reason": "parked",
-        "permission_requests": waiting, "errors": ["it waits for an answer; the session goes on when somebody gives it"],
-        "session_id": session.to_string(),
+        "num_turns": waiting.num_turns, "usage": usage(&waiting.usage), "total_cost_usd": waiting.session_cost.as_usd(),
+        "permission_denials": [], "permission_requests": requests,
+        "errors": ["it waits for an answer; the session goes on when somebody gives it"],
+        "uuid": waiting.submission.to_string(), "session_id": waiting.session.to_string(),
     })
 }
 
@@ -83,14 +108,4 @@ pub fn value(json: &agentd_types::Json) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::names;
-    use agentd_types::outcome::TerminalName;
-
-    #[test]
-    fn scripts_find_the_names_they_know() {
-        assert_eq!(names(TerminalName::Completed), ("success", "completed"));
-        assert_eq!(names(TerminalName::MaxBudget), ("error_max_budget_usd", "budget_exhausted"));
-        assert_eq!(names(TerminalName::AbortedTools), ("error_during_execution", "aborted_tools"));
-    }
-}
+pub(in crate::output) mod tests;

@@ -1,6 +1,6 @@
 //! Rows of lists, as text and as JSON. It sorts nothing: rows come in order.
 
-use agentd_client::PermissionRow;
+use agentd_client::{PermissionRow, printable};
 use agentd_types::content::plain_text;
 use agentd_types::queue::QueuedCommand;
 use agentd_types::session::SessionInfo;
@@ -20,7 +20,7 @@ pub fn session(info: &SessionInfo) -> Value {
 
 pub fn session_line(info: &SessionInfo) -> String {
     let name = info.name.as_deref().unwrap_or("-");
-    let last = info.last_text.lines().last().unwrap_or_default();
+    let last = printable(info.last_text.lines().last().unwrap_or_default());
     let id: String = info.id.to_string();
     format!("{id}  {name:<16} {:<18} {:<20} {last}", info.state.name(), info.cwd.to_string())
 }
@@ -33,7 +33,8 @@ pub fn queued(command: &QueuedCommand) -> Value {
 }
 
 pub fn queued_line(command: &QueuedCommand) -> String {
-    format!("{}  {:?}  {}  {}", command.id, command.priority, command.origin, plain_text(&command.content)).replace('\n', " ")
+    let line = format!("{}  {:?}  {}  {}", command.id, command.priority, command.origin, plain_text(&command.content));
+    printable(&line).replace('\n', " ")
 }
 
 pub fn permission(session: &SessionInfo, row: &PermissionRow) -> Value {
@@ -52,5 +53,8 @@ pub fn permission_line(row: &PermissionRow) -> String {
         None => "open".to_owned(),
         Some((resolved, _)) => format!("{} by {}", resolved.decision.word(), resolved.by),
     };
-    format!("{}  {}  {}  {}", request.id, state, request.tool_name, request.input)
+    printable(&format!("{}  {}  {}  {}", request.id, state, request.tool_name, request.input)).into_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,6 @@
 //! Events as stream-json lines: the reference's shapes for a run, one durable event a line for a log.
 
 use agentd_types::event::UserKind;
-use agentd_types::live::{Delta, DeltaKind};
 use agentd_types::system::System;
 use agentd_types::{Block, Body, Event};
 use serde_json::{Value, json};
@@ -13,7 +12,7 @@ use super::timestamp;
 pub fn lines(event: &Event) -> Vec<Value> {
     let session = event.session.to_string();
     let parent = event.parent_tool_use.as_ref().map(|it| it.as_str().to_owned());
-    let uuid = format!("{session}:{}", event.seq);
+    let uuid = uuid(event, 0);
     match &event.body {
         Body::System(System::Init(init)) => vec![json!({
             "type": "system", "subtype": "init", "cwd": init.cwd.to_string(), "session_id": session, "tools": init.tools,
@@ -28,15 +27,16 @@ pub fn lines(event: &Event) -> Vec<Value> {
         Body::Assistant(message) => message
             .content
             .iter()
-            .map(|it| {
+            .enumerate()
+            .map(|(index, it)| {
                 json!({
                     "type": "assistant",
                     "message": {
                         "id": message.api_id, "type": "message", "role": "assistant", "model": message.model, "content": [block(it)],
                         "stop_reason": null, "stop_sequence": null,
-                        "usage": {"input_tokens": message.usage.input, "output_tokens": message.usage.output},
+                        "usage": result::usage(&message.usage),
                     },
-                    "parent_tool_use_id": parent, "uuid": uuid, "session_id": session,
+                    "parent_tool_use_id": parent, "uuid": self::uuid(event, index), "session_id": session,
                 })
             })
             .collect(),
@@ -55,17 +55,14 @@ pub fn lines(event: &Event) -> Vec<Value> {
     }
 }
 
-/// A delta as a `stream_event` line.
-pub fn delta(session: &str, delta: &Delta) -> Value {
-    let piece = match delta.kind {
-        DeltaKind::Text => json!({"type": "text_delta", "text": delta.text}),
-        DeltaKind::Thinking => json!({"type": "thinking_delta", "thinking": delta.text}),
-        DeltaKind::ToolInput => json!({"type": "input_json_delta", "partial_json": delta.text}),
-    };
-    json!({
-        "type": "stream_event", "event": {"type": "content_block_delta", "index": delta.block, "delta": piece},
-        "parent_tool_use_id": null, "uuid": delta.message.to_string(), "session_id": session,
-    })
+/// The same for the same event, another one for each of its lines.
+fn uuid(event: &Event, line: usize) -> String {
+    let mut bytes = *event.session.as_bytes();
+    let number = event.seq.0.wrapping_shl(16) | (line as u64 & 0xffff);
+    for (byte, mixed) in bytes[8..].iter_mut().zip(number.to_be_bytes()) {
+        *byte ^= mixed;
+    }
+    uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
 }
 
 /// A durable event as one line of `log`.
@@ -100,3 +97,6 @@ fn block(block: &Block) -> Value {
         Block::Other { json } => value(json),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,5 @@
 //! A session's stream that resumes from its cursor: every durable event once, in order, over lost links and restarts.
 
-use std::time::Duration;
-
 use agentd_proto::v1::events_client::EventsClient;
 use agentd_proto::v1::subscribe_response::Item;
 use agentd_proto::{CLIENT_METADATA, v1};
@@ -12,12 +10,7 @@ use tonic::Streaming;
 
 use crate::connect::{Connection, LARGEST};
 use crate::error::{ClientError, Kind};
-
-/// The first wait before dialling again; it doubles.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How long it dials before it gives up.
-const GIVE_UP: Duration = Duration::from_secs(30);
+use crate::patience::{Again, Patience};
 
 /// How the link is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,13 +43,8 @@ pub struct Attach {
     cursor: Option<Seq>,
     partials: bool,
     stream: Option<Streaming<v1::SubscribeResponse>>,
-    dialling: Option<Dialling>,
-}
-
-/// Since when, and how patiently, it dials.
-struct Dialling {
-    since: tokio::time::Instant,
-    pause: Duration,
+    /// While the link is lost.
+    dialling: Option<Patience>,
 }
 
 impl Connection {
@@ -79,7 +67,7 @@ impl Attach {
         self.cursor.unwrap_or(Seq::ZERO)
     }
 
-    /// The next update. After a lost link it dials again, for 30 seconds.
+    /// The next update. After a lost link it dials again, for 30 seconds. Cancel-safe.
     ///
     /// # Errors
     /// When the session is gone, or the daemon stays away.
@@ -101,7 +89,7 @@ impl Attach {
                 Err(status) => {
                     let error = ClientError::from(status);
                     match error.kind {
-                        Kind::Unreachable | Kind::Internal => return Ok(self.lost(error.message)),
+                        Kind::Unreachable | Kind::Internal | Kind::Draining => return Ok(self.lost(error.message)),
                         _ => return Err(error),
                     }
                 }
@@ -111,23 +99,21 @@ impl Attach {
 
     fn lost(&mut self, why: String) -> Update {
         self.stream = None;
-        self.dialling = Some(Dialling { since: tokio::time::Instant::now(), pause: FIRST_PAUSE });
+        self.dialling = Some(Patience::new());
         Update::Link(LinkState::Lost { why })
     }
 
     /// One try; `None` = not yet.
     async fn dial(&mut self) -> Result<Option<Update>, ClientError> {
-        let dialling = self.dialling.get_or_insert_with(|| Dialling { since: tokio::time::Instant::now(), pause: FIRST_PAUSE });
-        tokio::time::sleep(dialling.pause).await;
-        dialling.pause = (dialling.pause * 2).min(LONGEST_PAUSE);
-        let too_long = dialling.since.elapsed() > GIVE_UP;
+        let again = self.dialling.get_or_insert_with(Patience::new).wait().await;
         match self.subscribe().await {
             Ok(stream) => {
                 self.stream = Some(stream);
                 self.dialling = None;
                 Ok(Some(Update::Link(LinkState::Up)))
             }
-            Err(error) if error.is_lost_link() && !too_long => Ok(None),
+            // A daemon that goes down may come back as another one.
+            Err(error) if (error.is_lost_link() || error.kind == Kind::Draining) && again == Again::Try => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -166,3 +152,6 @@ impl Attach {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

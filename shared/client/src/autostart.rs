@@ -1,10 +1,10 @@
 //! Starting the daemon when none runs, as tmux does; what keeps it from starting is told. One starter at a time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use agentd_types::layout::Layout;
@@ -12,8 +12,8 @@ use agentd_types::layout::Layout;
 use crate::connect::{Connection, Place};
 use crate::error::{ClientError, Kind};
 
-/// How long a new daemon has until it answers.
-const BOUND: Duration = Duration::from_secs(5);
+/// How long a new daemon has until it answers; also how long another client's attempt is waited for.
+const BOUND: Duration = Duration::from_secs(3);
 /// The first wait between two looks; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
@@ -35,32 +35,40 @@ pub async fn ensure(place: &Place, name: &str, start: Start) -> Result<Connectio
         Err(error) => error,
     };
     match (error.kind, start) {
-        (Kind::Unreachable, Start::Auto) => begin(place, name).await,
+        (Kind::Unreachable, Start::Auto) => begin(place, name, &program()?).await,
         (Kind::Unreachable, Start::Never) => Err(error.hint("start it with `agent daemon start`, or leave --no-start out")),
         _ => Err(error),
     }
 }
 
-async fn begin(place: &Layout, name: &str) -> Result<Connection, ClientError> {
-    let lock = startup_lock(place)?;
+async fn begin(place: &Layout, name: &str, program: &Path) -> Result<Connection, ClientError> {
+    let lock = startup_lock(place).await?;
     // While we waited for the lock somebody else may have started it.
     if let Ok(connection) = Connection::open(&place.socket, name).await {
         return Ok(connection);
     }
-    let program = program()?;
     let said = tempfile::tempfile().map_err(|error| cannot(format!("no temporary file for its messages: {error}")))?;
-    let mut child = spawn(&program, place, &said)?;
+    let mut child = spawn(program, place, &said)?;
     let waited = tokio::time::timeout(BOUND, answers(place, name, &mut child)).await;
     drop(lock);
     match waited {
         Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(Ended)) => Err(cannot(format!("{} ended at once:\n{}", program.display(), words(&said)))),
-        Err(_) => Err(cannot(format!("{} did not answer within {} s:\n{}", program.display(), BOUND.as_secs(), words(&said)))),
+        Ok(Err(Ended { how })) => Err(cannot(format!("{} ended ({how}) and said:\n{}", program.display(), words(&said)))),
+        // It is not killed: it may be reading a large store, and answer the next time.
+        Err(_) => Err(cannot(format!(
+            "{} (pid {}) does not answer within {} s and is left running; it said:\n{}",
+            program.display(),
+            child.id(),
+            BOUND.as_secs(),
+            words(&said)
+        ))),
     }
 }
 
 /// The new daemon ended.
-struct Ended;
+struct Ended {
+    how: ExitStatus,
+}
 
 async fn answers(place: &Layout, name: &str, child: &mut Child) -> Result<Connection, Ended> {
     let mut pause = FIRST_PAUSE;
@@ -68,8 +76,8 @@ async fn answers(place: &Layout, name: &str, child: &mut Child) -> Result<Connec
         if let Ok(connection) = Connection::open(&place.socket, name).await {
             return Ok(connection);
         }
-        if let Ok(Some(_)) = child.try_wait() {
-            return Err(Ended);
+        if let Ok(Some(how)) = child.try_wait() {
+            return Err(Ended { how });
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -77,7 +85,7 @@ async fn answers(place: &Layout, name: &str, child: &mut Child) -> Result<Connec
 }
 
 /// Held while one client starts the daemon; it dies with its holder.
-fn startup_lock(place: &Layout) -> Result<File, ClientError> {
+async fn startup_lock(place: &Layout) -> Result<File, ClientError> {
     let folder = place.socket.parent().unwrap_or_else(|| place.socket.clone());
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.as_path());
     made.map_err(|error| cannot(format!("the socket's folder {folder} cannot be made: {error}")))?;
@@ -86,8 +94,20 @@ fn startup_lock(place: &Layout) -> Result<File, ClientError> {
     let path = PathBuf::from(path);
     let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
     let lock = lock.map_err(|error| cannot(format!("{} cannot be opened: {error}", path.display())))?;
-    lock.lock().map_err(|error| cannot(format!("{} cannot be locked: {error}", path.display())))?;
-    Ok(lock)
+    let until = tokio::time::Instant::now() + BOUND * 2;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::Error(error)) => return Err(cannot(format!("{} cannot be locked: {error}", path.display()))),
+            Err(TryLockError::WouldBlock) if tokio::time::Instant::now() > until => {
+                return Err(cannot(format!("another client has held {} for {} s", path.display(), (BOUND * 2).as_secs())));
+            }
+            Err(TryLockError::WouldBlock) => {}
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }
 
 /// `agentd` beside this program, else on the PATH.
@@ -127,6 +147,7 @@ fn words(said: &File) -> String {
     let start = len.saturating_sub(4096);
     let mut bytes = vec![0; usize::try_from(len - start).unwrap_or(0)];
     match said.read_exact_at(&mut bytes, start) {
+        Ok(()) if bytes.is_empty() => "(nothing)".to_owned(),
         Ok(()) => String::from_utf8_lossy(&bytes).trim().to_owned(),
         Err(error) => format!("(its messages cannot be read: {error})"),
     }
@@ -135,3 +156,6 @@ fn words(said: &File) -> String {
 fn cannot(message: String) -> ClientError {
     ClientError::new(Kind::CannotStart, format!("the daemon cannot be started: {message}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,10 @@
-//! A channel over the Unix socket, and the handshake. It never starts a daemon.
+//! A channel over the Unix socket, and calls that say who makes them. It never starts a daemon.
 
 use std::time::Duration;
 
-use agentd_proto::v1::admin_client::AdminClient;
-use agentd_proto::{CLIENT_METADATA, PROTOCOL, required, v1};
+use agentd_proto::{CLIENT_METADATA, required};
+use agentd_types::AbsPath;
 use agentd_types::layout::Layout;
-use agentd_types::{AbsPath, Timestamp};
 use hyper_util::rt::TokioIo;
 use interprocess::local_socket::tokio::Stream;
 use interprocess::local_socket::traits::tokio::Stream as _;
@@ -14,6 +13,7 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
 
 use crate::error::{ClientError, Kind};
+use crate::probe::{self, Probe};
 use crate::requests::DaemonInfo;
 
 /// The daemon's places.
@@ -24,8 +24,6 @@ const STREAM_WINDOW: u32 = 65_535;
 const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 /// Bytes of one message.
 pub(crate) const LARGEST: usize = 16 * 1024 * 1024;
-/// How long the handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// A link to the daemon; cheap to clone.
 #[derive(Clone)]
@@ -42,20 +40,14 @@ impl Connection {
     /// # Errors
     /// [`Kind::Unreachable`] when nobody answers, [`Kind::Protocol`] when it speaks another protocol.
     pub async fn open(socket: &AbsPath, name: &str) -> Result<Connection, ClientError> {
-        let channel = channel(socket).await?;
         let name = MetadataValue::try_from(name.replace(|c: char| !c.is_ascii_graphic() && c != ' ', "?"))
             .map_err(|_| ClientError::new(Kind::Invalid, "the client's name cannot be sent"))?;
-        let asked = tokio::time::timeout(HANDSHAKE, ask_info(&channel)).await;
-        let info = asked.map_err(|_| ClientError::new(Kind::Unreachable, format!("the daemon at {socket} does not answer")))??;
-        if info.protocol != PROTOCOL {
-            let message = format!(
-                "the daemon (version {}) speaks protocol {}, this client (version {}) speaks {PROTOCOL}",
-                info.version,
-                info.protocol,
-                env!("CARGO_PKG_VERSION")
-            );
-            return Err(ClientError::new(Kind::Protocol, message).hint("stop it with the client of its version, then start the new one"));
-        }
+        let (channel, probe) = probe::shake(socket).await?;
+        let info = match probe {
+            Probe::Ready { info } => *info,
+            Probe::NeedsRestart { version, protocol, pid } => return Err(probe::needs_restart(&version, protocol, pid)),
+            Probe::Unreachable { why } => return Err(ClientError::new(Kind::Unreachable, why)),
+        };
         Ok(Connection { channel, name, socket: socket.clone(), info })
     }
 
@@ -75,7 +67,7 @@ impl Connection {
     /// # Errors
     /// When the call fails.
     pub async fn daemon_info(&self) -> Result<DaemonInfo, ClientError> {
-        ask_info(&self.channel).await
+        probe::info(probe::ask(&self.channel).await?)
     }
 
     /// A request that says who we are.
@@ -86,7 +78,7 @@ impl Connection {
     }
 }
 
-async fn channel(socket: &AbsPath) -> Result<Channel, ClientError> {
+pub(crate) async fn channel(socket: &AbsPath) -> Result<Channel, ClientError> {
     let path = socket.clone();
     let endpoint = Endpoint::from_static("http://localhost")
         .initial_stream_window_size(STREAM_WINDOW)
@@ -104,29 +96,6 @@ async fn channel(socket: &AbsPath) -> Result<Channel, ClientError> {
     connected.map_err(|error| {
         let error = ClientError::from(error);
         ClientError { message: format!("no daemon answers at {socket}: {}", error.message), ..error }
-    })
-}
-
-async fn ask_info(channel: &Channel) -> Result<DaemonInfo, ClientError> {
-    let answer = AdminClient::new(channel.clone()).get_daemon_info(v1::GetDaemonInfoRequest {}).await?.into_inner();
-    let state = match answer.state() {
-        v1::DaemonState::Opening => "opening",
-        v1::DaemonState::Ready => "ready",
-        v1::DaemonState::Draining => "draining",
-        v1::DaemonState::Unspecified => "unknown",
-    };
-    let path = |text: String| AbsPath::new(text).map_err(|error| ClientError::new(Kind::Protocol, error.to_string()));
-    Ok(DaemonInfo {
-        version: answer.version,
-        protocol: answer.protocol,
-        pid: answer.pid,
-        started_at: Timestamp(answer.started_at_ms),
-        socket: path(answer.socket)?,
-        data_dir: path(answer.data_dir)?,
-        default_model: answer.default_model,
-        provider_key_source: answer.provider_key_source,
-        sessions: answer.sessions,
-        state: state.to_owned(),
     })
 }
 

@@ -56,16 +56,40 @@ impl From<tonic::Status> for ClientError {
     fn from(status: tonic::Status) -> ClientError {
         let code = status.get_details_error_info().map(|info| info.reason);
         let kind = match code.as_deref() {
-            Some(reason::SESSION_NOT_FOUND) => Kind::NoSuchSession,
+            Some(reason::SESSION_NOT_FOUND | reason::SESSION_GONE) => Kind::NoSuchSession,
             Some(reason::SESSION_AMBIGUOUS) => Kind::Ambiguous,
             Some(reason::NAME_TAKEN) => Kind::NameTaken,
             Some(reason::ALREADY_ANSWERED) => Kind::AlreadyAnswered,
             Some(reason::REQUEST_NOT_FOUND) => Kind::NoSuchRequest,
             Some(reason::DRAINING) => Kind::Draining,
             Some(reason::STORE_FAILED) => Kind::Store,
-            _ => by_code(status.code()),
+            Some(_) => by_code(status.code()),
+            // Made on this side: the daemon never got to answer.
+            None if std::error::Error::source(&status).is_some() => Kind::Unreachable,
+            None => by_code(status.code()),
         };
-        ClientError::new(kind, status.message())
+        ClientError { kind, message: status.message().to_owned(), hints: what_to_do(kind).map(str::to_owned).into_iter().collect() }
+    }
+}
+
+/// What helps against failures of a kind, whatever was asked.
+const fn what_to_do(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::NoSuchSession => Some("`agent ls --all` lists the sessions"),
+        Kind::Ambiguous => Some("give more of the id, or the name"),
+        Kind::NoSuchRequest => Some("`agent permissions SESSION --all` lists the requests"),
+        Kind::Draining => Some("the daemon is going down; try again in a moment"),
+        Kind::Protocol => Some("client and daemon may be of different versions: `agent daemon status` shows the daemon's"),
+        Kind::Store => Some("`agent daemon status` shows the data folder; look at its disk"),
+        Kind::Unreachable
+        | Kind::CannotStart
+        | Kind::NameTaken
+        | Kind::AlreadyAnswered
+        | Kind::Invalid
+        | Kind::Precondition
+        | Kind::Exhausted
+        | Kind::Denied
+        | Kind::Internal => None,
     }
 }
 
@@ -104,18 +128,4 @@ impl From<tonic::transport::Error> for ClientError {
 }
 
 #[cfg(test)]
-mod tests {
-    use agentd_proto::reason;
-    use tonic_types::{ErrorDetails, StatusExt};
-
-    use super::{ClientError, Kind};
-
-    #[test]
-    fn the_stable_code_wins_over_the_status() {
-        let details = ErrorDetails::with_error_info(reason::ALREADY_ANSWERED, reason::DOMAIN, std::collections::HashMap::new());
-        let status = tonic::Status::with_error_details(tonic::Code::AlreadyExists, "already answered", details);
-        assert_eq!(ClientError::from(status), ClientError::new(Kind::AlreadyAnswered, "already answered"));
-        let plain = tonic::Status::resource_exhausted("full");
-        assert_eq!(ClientError::from(plain).kind, Kind::Exhausted);
-    }
-}
+pub(crate) mod tests;

@@ -5,15 +5,29 @@
 //! - Nothing is printed, and no session's state is kept beyond a cursor.
 //! - It can't reach the daemon's code.
 
-pub mod attach;
-pub mod autostart;
 pub mod connect;
-pub mod error;
+pub mod probe;
+
+pub mod autostart;
+
 pub mod requests;
 pub mod session;
+
+mod patience;
+
+pub mod attach;
+pub mod streamed;
+
+pub mod printable;
+
+pub mod error;
+pub mod tour;
 
 pub use attach::{Attach, LinkState, Update};
 pub use autostart::{Start, ensure};
 pub use connect::{Connection, Place};
 pub use error::{ClientError, Kind};
+pub use printable::printable;
+pub use probe::{Probe, probe};
 pub use requests::{DaemonInfo, InterruptOutcome, NewSession, PermissionRow, Receipt, Submission};
+pub use streamed::{Piece, Rest, Streamed};

@@ -16,6 +16,7 @@ use agentd_types::{AbsPath, Event, RequestId, Seq, SubmissionId, Timestamp};
 
 use crate::connect::{Connection, LARGEST, field};
 use crate::error::{ClientError, Kind};
+use crate::patience::{Again, Patience};
 use crate::requests::{InterruptOutcome, NewSession, PermissionRow, Receipt, Submission};
 
 type Result<T> = std::result::Result<T, ClientError>;
@@ -78,7 +79,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Enqueues; returns after the command is durable.
+    /// Enqueues; returns after the command is durable. What was not acknowledged when the link went is sent again under the same
+    /// key, for 30 seconds: it is one command whatever happened.
     pub async fn submit(&self, what: &str, submission: Submission) -> Result<Receipt> {
         let request = v1::SubmitRequest {
             session_id: what.to_owned(),
@@ -91,10 +93,13 @@ impl Connection {
             batching: v1::Batching::from(submission.batching).into(),
             options: Some((&submission.options).into()),
         };
-        let first = self.queues().submit(self.request(request.clone())).await.map_err(ClientError::from);
-        let answer = match first {
-            Err(error) if error.is_lost_link() => self.queues().submit(self.request(request)).await?.into_inner(),
-            other => other?.into_inner(),
+        let mut patience = Patience::new();
+        let answer = loop {
+            match self.queues().submit(self.request(request.clone())).await.map_err(ClientError::from) {
+                Ok(answer) => break answer.into_inner(),
+                Err(error) if error.is_lost_link() && patience.wait().await == Again::Try => {}
+                Err(error) => return Err(error),
+            }
         };
         let command = answer.command_id.parse().map_err(|error| bad("command_id", error))?;
         Ok(Receipt { command, seq: Seq(answer.seq) })
