@@ -155,9 +155,11 @@ fn work_goes_on_without_its_client_and_two_attached_see_the_same() {
 #[test]
 fn kill_9_in_mid_tool_tells_and_runs_nothing_again_and_delivers_the_queue() {
     let world = World::new(None);
+    // A duration nobody else on this machine sleeps: other test runs must not be found by it.
+    let sleep = format!("sleep 1000.{}", std::process::id());
     let model = script(
         &world,
-        "[[step]]\n[[step.tool]]\nname = \"Bash\"\ninput = { command = \"echo x >> ran; exec sleep 1000\" }\n[[step]]\nexpect = { tool = \"Bash\", is_error = false }\ntext = \"Second.\"\n",
+        &"[[step]]\n[[step.tool]]\nname = \"Bash\"\ninput = { command = \"echo x >> ran; exec SLEEP\" }\n[[step]]\nexpect = { tool = \"Bash\", is_error = false }\ntext = \"Second.\"\n".replace("SLEEP", &sleep),
     );
     assert_eq!(world.agent(&["new", "k", "--model", &model, "--permission-mode", "bypassPermissions"]).code, Some(0));
     assert_eq!(world.agent(&["send", "k", "go"]).code, Some(0));
@@ -175,7 +177,7 @@ fn kill_9_in_mid_tool_tells_and_runs_nothing_again_and_delivers_the_queue() {
     assert!(text.contains("its outcome is unknown"), "{text}");
     assert_eq!(log.last().unwrap()["terminal"], "completed");
     assert_eq!(std::fs::read_to_string(ran).unwrap(), "x\n");
-    let alive = std::process::Command::new("pgrep").args(["-f", "sleep 1000"]).output().unwrap();
+    let alive = std::process::Command::new("pgrep").args(["-f", &sleep]).output().unwrap();
     assert!(alive.stdout.is_empty(), "the old daemon's tool still runs");
 }
 
