@@ -1,8 +1,8 @@
 //! A session's stream that resumes from its cursor: every durable event once, in order, over lost links and restarts.
 
+use agentd_proto::v1;
 use agentd_proto::v1::events_client::EventsClient;
 use agentd_proto::v1::subscribe_response::Item;
-use agentd_proto::{CLIENT_METADATA, v1};
 use agentd_types::event::ToolProgress;
 use agentd_types::live::{Delta, Snapshot};
 use agentd_types::{Event, Seq};
@@ -121,10 +121,9 @@ impl Attach {
     async fn subscribe(&self) -> Result<Streaming<v1::SubscribeResponse>, ClientError> {
         let channel = self.connection.again().await?;
         let from_seq = self.cursor.map(|seq| seq.0);
-        let mut request = tonic::Request::new(v1::SubscribeRequest { session_id: self.session.clone(), from_seq, partials: self.partials });
-        request.metadata_mut().insert(CLIENT_METADATA, self.connection.name.clone());
+        let request = v1::SubscribeRequest { session_id: self.session.clone(), from_seq, partials: self.partials };
         let mut events = EventsClient::new(channel).max_decoding_message_size(LARGEST);
-        Ok(events.subscribe(request).await?.into_inner())
+        Ok(events.subscribe(self.connection.request(request)).await?.into_inner())
     }
 
     /// `None` for what was seen before, or is of a newer kind than we know.

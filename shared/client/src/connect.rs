@@ -42,7 +42,7 @@ impl Connection {
     pub async fn open(socket: &AbsPath, name: &str) -> Result<Connection, ClientError> {
         let name = MetadataValue::try_from(name.replace(|c: char| !c.is_ascii_graphic() && c != ' ', "?"))
             .map_err(|_| ClientError::new(Kind::Invalid, "the client's name cannot be sent"))?;
-        let (channel, probe) = probe::shake(socket).await?;
+        let (channel, probe) = probe::shake(socket, &name).await?;
         let info = match probe {
             Probe::Ready { info } => *info,
             Probe::NeedsRestart { version, protocol, pid } => return Err(probe::needs_restart(&version, protocol, pid)),
@@ -67,15 +67,20 @@ impl Connection {
     /// # Errors
     /// When the call fails.
     pub async fn daemon_info(&self) -> Result<DaemonInfo, ClientError> {
-        probe::info(probe::ask(&self.channel).await?)
+        probe::info(probe::ask(&self.channel, &self.name).await?)
     }
 
     /// A request that says who we are.
     pub(crate) fn request<T>(&self, message: T) -> tonic::Request<T> {
-        let mut request = tonic::Request::new(message);
-        request.metadata_mut().insert(CLIENT_METADATA, self.name.clone());
-        request
+        named(&self.name, message)
     }
+}
+
+/// A request of the client called `name`.
+pub(crate) fn named<T>(name: &MetadataValue<Ascii>, message: T) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(message);
+    request.metadata_mut().insert(CLIENT_METADATA, name.clone());
+    request
 }
 
 pub(crate) async fn channel(socket: &AbsPath) -> Result<Channel, ClientError> {

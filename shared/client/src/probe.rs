@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use agentd_proto::{PROTOCOL, v1, v1::admin_client::AdminClient};
 use agentd_types::{AbsPath, Timestamp};
+use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::Channel;
 
-use crate::connect::channel;
+use crate::connect::{channel, named};
 use crate::error::{ClientError, Kind};
 use crate::requests::DaemonInfo;
 
@@ -32,23 +33,23 @@ pub enum Probe {
 
 /// Asks at `socket`.
 pub async fn probe(socket: &AbsPath) -> Probe {
-    match shake(socket).await {
+    match shake(socket, &MetadataValue::from_static("probe")).await {
         Ok((_, probe)) => probe,
         Err(error) => Probe::Unreachable { why: error.message },
     }
 }
 
 /// The link with what was learnt over it; an error means that nobody answers, or nobody whom we understand.
-pub(crate) async fn shake(socket: &AbsPath) -> Result<(Channel, Probe), ClientError> {
+pub(crate) async fn shake(socket: &AbsPath, name: &MetadataValue<Ascii>) -> Result<(Channel, Probe), ClientError> {
     let channel = channel(socket).await?;
-    let asked = tokio::time::timeout(HANDSHAKE, ask(&channel)).await;
+    let asked = tokio::time::timeout(HANDSHAKE, ask(&channel, name)).await;
     let answer = asked.map_err(|_| ClientError::new(Kind::Unreachable, format!("the daemon at {socket} does not answer")))??;
     Ok((channel, judge(answer)?))
 }
 
 /// As of now, over a link that exists.
-pub(crate) async fn ask(channel: &Channel) -> Result<v1::GetDaemonInfoResponse, ClientError> {
-    Ok(AdminClient::new(channel.clone()).get_daemon_info(v1::GetDaemonInfoRequest {}).await?.into_inner())
+pub(crate) async fn ask(channel: &Channel, name: &MetadataValue<Ascii>) -> Result<v1::GetDaemonInfoResponse, ClientError> {
+    Ok(AdminClient::new(channel.clone()).get_daemon_info(named(name, v1::GetDaemonInfoRequest {})).await?.into_inner())
 }
 
 /// Another protocol is told from version and number alone: the rest of such an answer may mean anything.

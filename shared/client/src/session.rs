@@ -27,11 +27,15 @@ fn bad(what: &str, error: impl std::fmt::Display) -> ClientError {
 
 impl Connection {
     fn sessions(&self) -> SessionsClient<tonic::transport::Channel> {
-        SessionsClient::new(self.channel.clone()).max_decoding_message_size(LARGEST)
+        SessionsClient::new(self.channel.clone()).max_decoding_message_size(LARGEST).max_encoding_message_size(LARGEST)
     }
 
     fn queues(&self) -> QueueClient<tonic::transport::Channel> {
         QueueClient::new(self.channel.clone()).max_decoding_message_size(LARGEST).max_encoding_message_size(LARGEST)
+    }
+
+    fn asking(&self) -> PermissionsClient<tonic::transport::Channel> {
+        PermissionsClient::new(self.channel.clone()).max_decoding_message_size(LARGEST).max_encoding_message_size(LARGEST)
     }
 
     /// Makes a session; returns after it is durable.
@@ -131,7 +135,7 @@ impl Connection {
     /// Open requests, or all.
     pub async fn permissions(&self, what: &str, all: bool) -> Result<Vec<PermissionRow>> {
         let request = v1::ListPermissionsRequest { session_id: what.to_owned(), all };
-        let answer = PermissionsClient::new(self.channel.clone()).list_permissions(self.request(request)).await?.into_inner();
+        let answer = self.asking().list_permissions(self.request(request)).await?.into_inner();
         answer.permissions.into_iter().map(row).collect()
     }
 
@@ -142,7 +146,7 @@ impl Connection {
             request_id: request.to_string(),
             decision: Some((&decision).into()),
         };
-        let answer = PermissionsClient::new(self.channel.clone()).respond_permission(self.request(request)).await?.into_inner();
+        let answer = self.asking().respond_permission(self.request(request)).await?.into_inner();
         Ok(PermissionResolved::try_from(field("resolved", answer.resolved)?)?)
     }
 

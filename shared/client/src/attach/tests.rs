@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use agentd_proto::server::admin_server::{Admin, AdminServer};
 use agentd_proto::server::events_server::{Events, EventsServer};
+use agentd_proto::server::permissions_server::{Permissions, PermissionsServer};
 use agentd_proto::server::queue_server::{Queue, QueueServer};
-use agentd_proto::{PROTOCOL, frame};
+use agentd_proto::{CLIENT_METADATA, PROTOCOL, frame};
 use agentd_types::queue::{Batching, Priority, RunOptions};
 use agentd_types::system::System;
 use agentd_types::{AbsPath, Block, Body, CommandId, SessionId, Timestamp};
@@ -34,9 +35,33 @@ struct Fake {
     clients: Arc<Mutex<Vec<String>>>,
 }
 
+impl Fake {
+    fn note<T>(&self, request: &Request<T>) {
+        let client = request.metadata().get(CLIENT_METADATA).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+        self.clients.lock().unwrap().push(client);
+    }
+}
+
+#[tonic::async_trait]
+impl Permissions for Fake {
+    async fn list_permissions(&self, _: Request<v1::ListPermissionsRequest>) -> Result<Response<v1::ListPermissionsResponse>, Status> {
+        let request = v1::PermissionRequest { input_json: "x".repeat(5 << 20), ..Default::default() };
+        let row = v1::PermissionRow { request: Some(request), ..Default::default() };
+        Ok(Response::new(v1::ListPermissionsResponse { permissions: vec![row] }))
+    }
+
+    async fn respond_permission(
+        &self,
+        _: Request<v1::RespondPermissionRequest>,
+    ) -> Result<Response<v1::RespondPermissionResponse>, Status> {
+        Err(Status::unimplemented("respond"))
+    }
+}
+
 #[tonic::async_trait]
 impl Admin for Fake {
-    async fn get_daemon_info(&self, _: Request<v1::GetDaemonInfoRequest>) -> Result<Response<v1::GetDaemonInfoResponse>, Status> {
+    async fn get_daemon_info(&self, request: Request<v1::GetDaemonInfoRequest>) -> Result<Response<v1::GetDaemonInfoResponse>, Status> {
+        self.note(&request);
         let path = "/x".to_owned();
         Ok(Response::new(v1::GetDaemonInfoResponse { protocol: PROTOCOL, socket: path.clone(), data_dir: path, ..Default::default() }))
     }
@@ -51,8 +76,7 @@ impl Events for Fake {
     type SubscribeStream = Pin<Box<dyn futures_util::Stream<Item = Result<frame::SubscribeFrame, Status>> + Send>>;
 
     async fn subscribe(&self, request: Request<v1::SubscribeRequest>) -> Result<Response<Self::SubscribeStream>, Status> {
-        let client = request.metadata().get(CLIENT_METADATA).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
-        self.clients.lock().unwrap().push(client);
+        self.note(&request);
         self.asked_from.lock().unwrap().push(request.get_ref().from_seq);
         let (items, end) = self.parts.lock().unwrap().pop_front().ok_or_else(|| Status::permission_denied("the script is over"))?;
         let frames: Vec<_> = items.into_iter().map(|item| Ok(frame::SubscribeFrame::typed(item))).chain(end.map(Err)).collect();
@@ -99,6 +123,7 @@ async fn connected(fake: &Fake) -> (Connection, tempfile::TempDir) {
     let server = tonic::transport::Server::builder()
         .add_service(AdminServer::new(fake.clone()))
         .add_service(EventsServer::new(fake.clone()))
+        .add_service(PermissionsServer::new(fake.clone()).max_encoding_message_size(LARGEST))
         .add_service(QueueServer::new(fake.clone()));
     tokio::spawn(server.serve_with_incoming(Box::pin(incoming)));
     (Connection::open(&AbsPath::new(path).unwrap(), "cli on pts/7").await.unwrap(), folder)
@@ -147,7 +172,9 @@ async fn it_resumes_after_what_it_delivered_and_delivers_nothing_twice() {
     assert_eq!((seqs, lost), (vec![1, 2, 3, 4], 3));
     assert_eq!(*fake.asked_from.lock().unwrap(), [Some(0), Some(2), Some(3), Some(4)]);
     assert_eq!(error.kind, Kind::Denied, "a refusal is no lost link");
-    assert_eq!(fake.clients.lock().unwrap()[0], "cli on pts/7");
+    connection.daemon_info().await.unwrap();
+    let clients = fake.clients.lock().unwrap();
+    assert!(clients.len() == 6 && clients.iter().all(|it| it == "cli on pts/7"), "{clients:?}");
 }
 
 #[tokio::test]
@@ -176,4 +203,11 @@ async fn what_was_not_acknowledged_is_one_command() {
     let receipt = connection.submit(SESSION, submission).await.unwrap();
     assert_eq!(receipt.command, CommandId::from_u128(1));
     assert_eq!(fake.commands.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_above_four_mebibytes_is_read() {
+    let (connection, _folder) = connected(&Fake::default()).await;
+    let error = connection.permissions(SESSION, true).await.unwrap_err();
+    assert_eq!(error.kind, Kind::Protocol, "read, then judged: {error}");
 }

@@ -25,6 +25,14 @@ fn a_code_we_do_not_know_yet_goes_by_its_status() {
 }
 
 #[test]
+fn what_shares_a_status_is_told_apart() {
+    let unknown = ClientError::from(status(tonic::Code::NotFound, reason::SUBMISSION_NOT_FOUND));
+    assert_eq!(unknown, ClientError::new(Kind::Precondition, "said"), "the session is there: no word about sessions");
+    let reused = ClientError::from(status(tonic::Code::AlreadyExists, reason::IDEMPOTENCY_KEY_REUSED));
+    assert_eq!(reused.kind, Kind::Precondition, "no name is taken");
+}
+
+#[test]
 fn what_broke_on_the_way_is_a_lost_link() {
     let broken = tonic::Status::from_error(Box::new(std::io::Error::from(std::io::ErrorKind::BrokenPipe)));
     assert!(ClientError::from(broken).is_lost_link());
