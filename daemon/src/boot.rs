@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use agentd_core::session::Projection;
+use agentd_core::session::fold::Ending;
 use agentd_types::layout::{Layout, Vars};
 use agentd_types::system::System;
 use agentd_types::{AbsPath, Body, Seq, SessionId};
@@ -167,15 +168,29 @@ async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
     let (store, codec) = (shared.store.clone(), Arc::clone(&shared.codec));
     let find = move || {
         let ids = store.sessions();
-        ids.into_iter().filter_map(|(id, _)| found(&store, codec.as_ref(), id)).collect::<Vec<Found>>()
+        ids.into_iter().filter_map(|(id, _)| found(&store, codec.as_ref(), id)).collect::<Vec<OnDisk>>()
     };
-    let found = tokio::task::spawn_blocking(find)
+    let on_disk = tokio::task::spawn_blocking(find)
         .await
         .map_err(|error| BootError::Task { what: "reading the sessions", why: error.to_string() })?;
+    let mut found = Vec::with_capacity(on_disk.len());
+    for session in on_disk {
+        match session {
+            OnDisk::Kept(session) => found.push(*session),
+            // A crash came between its last event and this.
+            OnDisk::Deleted(id) => shared.store.forget(id, Box::new(|_| {})).await,
+        }
+    }
     Ok(keeper::start(shared, found))
 }
 
-fn found(store: &Store, codec: &dyn Codec, id: SessionId) -> Option<Found> {
+/// A session as it lies on disk.
+enum OnDisk {
+    Kept(Box<Found>),
+    Deleted(SessionId),
+}
+
+fn found(store: &Store, codec: &dyn Codec, id: SessionId) -> Option<OnDisk> {
     let mut creation_key = None;
     let projection: Projection = match load::projection(store, codec, id) {
         Ok(projection) => projection,
@@ -191,7 +206,11 @@ fn found(store: &Store, codec: &dyn Codec, id: SessionId) -> Option<Found> {
     {
         creation_key = Some((key, event.time));
     }
-    let deleted = projection.ending == agentd_core::session::fold::Ending::Deleted;
     let wants_to_run = projection.run.is_some() || !projection.queue.commands().is_empty();
-    (!deleted).then(|| Found { info: projection.info(), wants_to_run, creation_key })
+    Some(match projection.ending {
+        Ending::Deleted => OnDisk::Deleted(id),
+        Ending::Whole | Ending::Interrupted | Ending::Failed => {
+            OnDisk::Kept(Box::new(Found { info: projection.info(), wants_to_run, creation_key }))
+        }
+    })
 }

@@ -129,8 +129,8 @@ pub(crate) fn meta() -> impl Strategy<Value = SessionMeta> {
 }
 
 pub(crate) fn changes() -> impl Strategy<Value = SessionChanges> {
-    (of(text()), of(text()), of(mode()), of(limits()), of(notes()), of(path()))
-        .prop_map(|(name, model, permission_mode, limits, notes, cwd)| SessionChanges { name, model, permission_mode, limits, notes, cwd })
+    (of(text()), of(text()), of(mode()), of(limits()), of(notes()))
+        .prop_map(|(name, model, permission_mode, limits, notes)| SessionChanges { name, model, permission_mode, limits, notes })
 }
 
 pub(crate) fn info() -> impl Strategy<Value = SessionInfo> {

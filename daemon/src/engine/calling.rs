@@ -62,7 +62,7 @@ impl Calling<'_> {
     /// [`Cut`] when interrupted, or when the store fails.
     pub async fn call(&self, conversation: &mut Conversation, plan: CallPlan, tally: &mut Tally) -> Observed<Called> {
         let request = self.request(conversation, plan);
-        let taken = Arc::new(conversation.call_ids());
+        let taken = conversation.call_ids();
         let mut spent = Usage::default();
         for failures in 1.. {
             let message = MessageId::from_u128(self.kit.entropy.id());

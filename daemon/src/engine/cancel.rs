@@ -1,7 +1,8 @@
-//! One submission's cancellation: a token and why. It never ends anything by itself.
+//! One submission's cancellation: a token, why, and by whom. It never ends anything by itself.
 
 use std::sync::{Arc, OnceLock};
 
+use agentd_types::Origin;
 use agentd_types::system::InterruptReason;
 use tokio_util::sync::CancellationToken;
 
@@ -9,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     token: CancellationToken,
-    reason: Arc<OnceLock<InterruptReason>>,
+    said: Arc<OnceLock<(InterruptReason, Option<Origin>)>>,
 }
 
 impl Cancel {
     /// Ends what races this. Later reasons change nothing.
-    pub fn cancel(&self, reason: InterruptReason) {
+    pub fn cancel(&self, reason: InterruptReason, by: Option<Origin>) {
         // Set before the token fires, so that whoever wakes finds it.
-        let _ = self.reason.set(reason);
+        let _ = self.said.set((reason, by));
         self.token.cancel();
     }
 
@@ -28,7 +29,13 @@ impl Cancel {
     /// Why, once cancelled.
     #[must_use]
     pub fn reason(&self) -> Option<InterruptReason> {
-        self.reason.get().copied()
+        self.said.get().map(|(reason, _)| *reason)
+    }
+
+    /// Who, if a person did.
+    #[must_use]
+    pub fn by(&self) -> Option<Origin> {
+        self.said.get().and_then(|(_, by)| by.clone())
     }
 
     /// `future`, or `None` if cancelled first. A cancelled submission starts nothing.

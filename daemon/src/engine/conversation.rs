@@ -9,7 +9,7 @@ use agentd_core::session::{SeenFact, Standing};
 use agentd_types::content::Role;
 use agentd_types::event::{AssistantMessage, UserMessage};
 use agentd_types::system::System;
-use agentd_types::{AbsPath, Block, Body, Event, Json, MessageId, Money, ToolUseId, Usage};
+use agentd_types::{AbsPath, Block, Body, Event, MessageId, Money, ToolUseId, Usage};
 
 use crate::files::{ReadCache, SeenFile};
 use crate::tools::tool::Call;
@@ -21,6 +21,8 @@ pub struct Conversation {
     ids: Vec<MessageId>,
     /// The calls of the newest assistant message, in its order.
     calls: Vec<Call>,
+    /// Every call id there is: the model must not use one twice.
+    call_ids: Arc<HashSet<ToolUseId>>,
     pub read_cache: ReadCache,
     /// Where tools are, if it is no longer the session's own folder.
     pub cwd: Option<AbsPath>,
@@ -46,11 +48,18 @@ impl Conversation {
         ids.iter().filter_map(|id| self.calls.iter().find(|call| call.id == *id)).cloned().collect()
     }
 
-    /// Every call id the conversation has: the model must not use one twice.
+    /// Every call id there is; shared, not copied.
     #[must_use]
-    pub fn call_ids(&self) -> HashSet<ToolUseId> {
-        let blocks = self.said.iter().flat_map(|said| &said.content);
-        blocks.filter_map(|block| as_call(block)).map(|call| call.id).collect()
+    pub fn call_ids(&self) -> Arc<HashSet<ToolUseId>> {
+        Arc::clone(&self.call_ids)
+    }
+
+    /// The text of the newest answer.
+    #[must_use]
+    pub fn last_text(&self) -> Option<String> {
+        let said = self.said.iter().rev().find(|said| said.role == Role::Assistant)?;
+        let texts: Vec<&str> = said.content.iter().filter_map(|block| block.as_text()).collect();
+        Some(texts.join("\n"))
     }
 
     /// Folds one durable event.
@@ -80,6 +89,7 @@ impl Conversation {
 
     fn fold_assistant(&mut self, assistant: &AssistantMessage) {
         self.calls = assistant.content.iter().filter_map(as_call).collect();
+        Arc::make_mut(&mut self.call_ids).extend(self.calls.iter().map(|call| call.id.clone()));
         self.replies += 1;
         self.last_usage = assistant.usage;
         self.bytes_since = 0;
@@ -87,7 +97,7 @@ impl Conversation {
     }
 
     fn say(&mut self, id: MessageId, role: Role, content: &[Block], model: Option<Arc<str>>) {
-        self.bytes_since += content.iter().map(size_of).sum::<u64>();
+        self.bytes_since += content.iter().map(|block| block.bytes() as u64).sum::<u64>();
         self.ids.push(id);
         self.said.push(Said { role, content: content.iter().cloned().map(Arc::new).collect(), model });
     }
@@ -120,25 +130,6 @@ fn as_call(block: &Block) -> Option<Call> {
         | Block::Image { .. }
         | Block::Other { .. } => None,
     }
-}
-
-fn size_of(block: &Block) -> u64 {
-    use agentd_types::content::ResultPart;
-    let bytes = match block {
-        Block::Text { text } => text.len(),
-        Block::Thinking { thinking, signature } => thinking.len() + signature.len(),
-        Block::RedactedThinking { data } | Block::Image { data, .. } => data.len(),
-        Block::ToolUse { name, input, .. } => name.len() + input.as_str().len(),
-        Block::ToolResult { content, .. } => content
-            .iter()
-            .map(|part| match part {
-                ResultPart::Text { text } => text.len(),
-                ResultPart::Image { data, .. } => data.len(),
-            })
-            .sum(),
-        Block::Other { json } => Json::as_str(json).len(),
-    };
-    bytes as u64
 }
 
 /// As files keep it.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use agentd_core::model::catalog;
 use agentd_core::permission::{Policy, Scope};
 use agentd_core::query::{Abilities, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, Terminal, ToolBatch};
-use agentd_core::session::{Standing, Start, StartFrom, TaskEnd};
+use agentd_core::session::{Point, Standing, Start, StartFrom, TaskEnd};
 use agentd_types::outcome::{ModelShare, SubmissionResult};
 use agentd_types::rule::Rule;
 use agentd_types::session::SessionMeta;
 use agentd_types::system::{Init, InterruptReason, LoopRecord, System};
 use agentd_types::{Body, Entry, Money, SessionId};
+use tokio::sync::watch;
 
 use super::cancel::Cancel;
 use super::conversation::Conversation;
@@ -29,8 +30,8 @@ use crate::tools::tool::ToolContext;
 pub struct Surround {
     pub session: SessionId,
     pub meta: Arc<SessionMeta>,
-    /// Rules that answers put in force in this session.
-    pub allowed: Vec<String>,
+    /// Rules that answers put in force in this session, as of now.
+    pub allowed: watch::Receiver<Vec<String>>,
     pub ledger: Arc<dyn Ledger>,
     pub feed: Arc<dyn Feed>,
     pub asker: Arc<dyn Asker>,
@@ -61,12 +62,14 @@ impl QueryEngine {
         let model = effective(&kit, &around.meta.model);
         let limits = limits(&kit, &start, &around.meta, &model);
         let (state, first) = opening(&start);
-        let mut tally = Tally::new(&start, &model);
+        let mut tally = Tally::new(&start, &model, self.conversation.last_text());
+        let spent = state.spend.cost;
         let provider = match self.provider_of(&model, &around).await {
             Ok(provider) => provider,
             Err(message) => {
                 let failure = ModelFailure { kind: FailureKind::Api("no_provider".to_owned()), status: None, message };
-                let end = self.finish(&around, &mut tally, &state, &Terminal::ModelError(failure), None).await;
+                let last = LastState { terminal: Terminal::ModelError(failure), state, learnt: Learnt::default() };
+                let end = self.finish(&around, &start, &tally, last, &cancel).await;
                 return (self, end);
             }
         };
@@ -76,7 +79,8 @@ impl QueryEngine {
         {
             return (self, TaskEnd::Failed(failure));
         }
-        let mut hands = EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, provider, model, limits, &mut tally);
+        let mut hands =
+            EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, provider, model, limits, &mut tally, spent);
         let ended = drive(state, first, &limits, &mut hands).await;
         if let Err(failure) = hands.keep_withheld().await {
             drop(hands);
@@ -84,10 +88,7 @@ impl QueryEngine {
         }
         let learnt = hands.into_learnt();
         let end = match ended {
-            Ended::Stopped(terminal, state) => {
-                self.record(&around, &start, learnt, &state).await;
-                self.finish(&around, &mut tally, &state, &terminal, cancel.reason()).await
-            }
+            Ended::Stopped(terminal, state) => self.finish(&around, &start, &tally, LastState { terminal, state, learnt }, &cancel).await,
             Ended::Parked(open, state) => {
                 let record = loop_state(&start, &learnt.standing(state));
                 let parked = Entry::of(start.submission, Body::System(System::Parked { open: open.0 }));
@@ -115,39 +116,24 @@ impl QueryEngine {
         Ok(provider)
     }
 
-    /// What the last round learnt, if anything: it must survive an unload.
-    async fn record(&mut self, around: &Surround, start: &Start, learnt: Learnt, state: &LoopState) {
-        if learnt.is_empty() {
-            return;
-        }
-        // A failure shows at the result, which follows at once.
-        let record = loop_state(start, &learnt.standing(state.clone()));
-        if let Ok(receipt) = around.ledger.append(vec![record], Durability::Written).await {
-            receipt.iter().for_each(|event| self.conversation.fold(event));
-        }
-    }
-
-    /// Appends the marker, if a person cancelled, and the result, in one durable record.
-    async fn finish(
-        &mut self,
-        around: &Surround,
-        tally: &mut Tally,
-        state: &LoopState,
-        terminal: &Terminal,
-        cut: Option<InterruptReason>,
-    ) -> TaskEnd {
+    /// What the last round learnt, the marker if a person cancelled, and the result: one durable record.
+    async fn finish(&mut self, around: &Surround, start: &Start, tally: &Tally, last: LastState, cancel: &Cancel) -> TaskEnd {
         let kit = &self.kit;
-        let submission = tally.submission();
-        let mut entries = Vec::with_capacity(3);
-        let aborted = matches!(terminal, Terminal::AbortedStreaming | Terminal::AbortedTools);
-        if let (true, Some(reason)) = (aborted, cut) {
-            if let InterruptReason::UserCancel = reason {
-                entries.push(Entry::of(submission, meta_message(kit.entropy.as_ref(), interrupt_marker())));
-            }
-            entries.push(Entry::of(submission, Body::System(System::Interrupted { reason, by: None })));
+        let LastState { terminal, state, learnt } = last;
+        let entry = |body| Entry::of(start.submission, body);
+        let mut entries = Vec::with_capacity(4);
+        let result = result(tally, &state, &terminal, self.conversation.cost + state.spend.cost, kit.clock.now());
+        if !learnt.is_empty() {
+            entries.push(loop_state(start, &learnt.standing(state)));
         }
-        let session_cost = self.conversation.cost + state.spend.cost;
-        entries.push(Entry::of(submission, Body::Result(result(tally, state, terminal, session_cost, kit.clock.now()))));
+        if let (Terminal::AbortedStreaming | Terminal::AbortedTools, Some(reason)) = (&terminal, cancel.reason()) {
+            match reason {
+                InterruptReason::UserCancel => entries.push(entry(meta_message(kit.entropy.as_ref(), interrupt_marker()))),
+                InterruptReason::Interrupt | InterruptReason::Drain => {}
+            }
+            entries.push(entry(Body::System(System::Interrupted { reason, by: cancel.by() })));
+        }
+        entries.push(entry(Body::Result(result)));
         match around.ledger.append(entries, Durability::Synced).await {
             Ok(receipt) => {
                 receipt.iter().for_each(|event| self.conversation.fold(event));
@@ -156,6 +142,13 @@ impl QueryEngine {
             Err(failure) => TaskEnd::Failed(failure),
         }
     }
+}
+
+/// How the loop was left.
+struct LastState {
+    terminal: Terminal,
+    state: LoopState,
+    learnt: Learnt,
 }
 
 /// The model that is asked: the session's, or the daemon's default.
@@ -171,7 +164,7 @@ pub fn policy(kit: &Kit, around: &Surround, context: &ToolContext) -> Policy {
     let settings = &kit.settings.permissions;
     let mut allow = settings.allow.clone();
     allow.extend(rules(&around.meta.allow));
-    allow.extend(rules(&around.allowed));
+    allow.extend(rules(&around.allowed.borrow()));
     let mut deny = settings.deny.clone();
     deny.extend(rules(&around.meta.deny));
     Policy {
@@ -204,12 +197,14 @@ fn limits(kit: &Kit, start: &Start, meta: &SessionMeta, model: &str) -> Limits {
 fn opening(start: &Start) -> (LoopState, Seen) {
     match &start.from {
         StartFrom::Prompt => (LoopState::start(), Seen::Opened),
-        StartFrom::Reopen { calls, answered, loop_state } => {
+        StartFrom::Reopen { calls, point, loop_state } => {
             let state = loop_state.as_ref().and_then(Standing::read).map_or_else(LoopState::start, |standing| standing.state);
-            let resume = match (calls.is_empty(), answered) {
-                (false, _) => Resume::Calls(ToolBatch { calls: calls.iter().map(|call| call.id.clone()).collect() }),
-                (true, true) => Resume::Answered,
-                (true, false) => Resume::Nothing,
+            let open = || ToolBatch { calls: calls.iter().map(|call| call.id.clone()).collect() };
+            let resume = match (calls.is_empty(), point) {
+                // Without a call left the batch is done at once, and the round is closed as it would have been.
+                (false, _) | (true, Point::Results) => Resume::Calls(open()),
+                (true, Point::Answered) => Resume::Answered,
+                (true, Point::Asking) => Resume::Nothing,
             };
             (state, Seen::Reopened(resume))
         }

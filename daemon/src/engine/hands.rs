@@ -10,7 +10,7 @@ use agentd_core::query::{
 };
 use agentd_core::queue::Slept;
 use agentd_core::session::{SeenFact, Standing, Start};
-use agentd_types::event::AssistantMessage;
+use agentd_types::event::{AssistantMessage, Attachment};
 use agentd_types::system::InterruptReason;
 use agentd_types::{AbsPath, Body, Entry, MessageId, Money};
 
@@ -47,8 +47,10 @@ pub struct EngineHands<'a> {
     learnt: Learnt,
     /// Commands leased by `gather`.
     leased: usize,
-    /// What the session and this submission spent, as of the last answer.
+    /// What this submission spent, as of the last answer.
     spent: Money,
+    allowed: Arc<[AbsPath]>,
+    environment: Arc<[(String, String)]>,
 }
 
 impl<'a> EngineHands<'a> {
@@ -63,6 +65,7 @@ impl<'a> EngineHands<'a> {
         model: String,
         limits: Limits,
         tally: &'a mut Tally,
+        spent: Money,
     ) -> Self {
         let frame = frame(kit, around);
         Self {
@@ -79,7 +82,9 @@ impl<'a> EngineHands<'a> {
             withheld: None,
             learnt: Learnt::default(),
             leased: 0,
-            spent: Money::ZERO,
+            spent,
+            allowed: allowed_folders(kit, around),
+            environment: around.meta.environment.clone().into(),
         }
     }
 
@@ -105,12 +110,10 @@ impl<'a> EngineHands<'a> {
 
     fn tool_context(&self) -> ToolContext {
         let meta = &self.around.meta;
-        let mut allowed = vec![meta.cwd.clone()];
-        allowed.extend(self.kit.settings.permissions.additional_directories.iter().filter_map(|dir| AbsPath::new(dir).ok()));
         ToolContext {
             cwd: self.conversation.cwd.clone().unwrap_or_else(|| meta.cwd.clone()),
-            allowed: allowed.into(),
-            environment: meta.environment.clone().into(),
+            allowed: Arc::clone(&self.allowed),
+            environment: Arc::clone(&self.environment),
             outputs: self.kit.data_dir.join("sessions").join(self.around.session.to_string()).join("outputs"),
             read_cache: self.conversation.read_cache.clone(),
         }
@@ -265,7 +268,6 @@ impl Hands for EngineHands<'_> {
 
     async fn gather(&mut self) -> Observed<Gathered> {
         let leased = self.cancel.race(self.around.ledger.lease(Slept::No)).await.ok_or(Cut::Interrupted)?;
-        leased.iter().for_each(|command| self.tally.answers(command.id));
         self.leased = leased.len();
         Ok(Gathered { commands: u32::try_from(leased.len()).unwrap_or(u32::MAX), attachments: 0 })
     }
@@ -276,9 +278,21 @@ impl Hands for EngineHands<'_> {
         entries.push(loop_state(self.start, &standing));
         let attachments = (0..std::mem::take(&mut self.leased)).map(|_| MessageId::from_u128(self.kit.entropy.id())).collect();
         let receipt = self.around.ledger.absorb(attachments, entries).await?;
+        // Only what was taken is answered: a lease alone is not.
+        for event in &receipt {
+            if let Body::Attachment(Attachment { command: Some(command), .. }) = &event.body {
+                self.tally.answers(*command);
+            }
+        }
         self.fold(&receipt);
         Ok(())
     }
+}
+
+/// The session's own folder first, then what the settings add.
+fn allowed_folders(kit: &Kit, around: &Surround) -> Arc<[AbsPath]> {
+    let more = kit.settings.permissions.additional_directories.iter().filter_map(|dir| AbsPath::new(dir).ok());
+    std::iter::once(around.meta.cwd.clone()).chain(more).collect()
 }
 
 fn frame(kit: &Kit, around: &Surround) -> Arc<[SystemPart]> {

@@ -1,6 +1,6 @@
 //! What a submission's result will say beside the loop's state: texts, times, denials. It decides nothing.
 
-use agentd_core::session::Start;
+use agentd_core::session::{Start, StartFrom};
 use agentd_types::outcome::Denial;
 use agentd_types::{CommandId, SubmissionId, Timestamp};
 
@@ -19,12 +19,17 @@ pub struct Tally {
 
 impl Tally {
     #[must_use]
-    pub fn new(start: &Start, model: &str) -> Tally {
+    pub fn new(start: &Start, model: &str, said: Option<String>) -> Tally {
+        // Gone on with in the middle: what was said before is its text until more is.
+        let text = match start.from {
+            StartFrom::Prompt => String::new(),
+            StartFrom::Reopen { .. } => said.unwrap_or_default(),
+        };
         Tally {
             submission: start.submission,
             started_at: start.started_at,
             model: model.to_owned(),
-            text: String::new(),
+            text,
             stop_reason: None,
             api_ms: 0,
             denials: Vec::new(),

@@ -44,8 +44,9 @@ impl Queue for Rpc {
 fn submit_of(request: v1::SubmitRequest, caller: Caller) -> Result<Submit, Status> {
     let mode = enum_or_default::<v1::CommandMode, CommandMode>("mode", request.mode).map_err(bad_field)?;
     match mode {
-        CommandMode::Prompt | CommandMode::Shell => {}
-        CommandMode::TaskNotification => return Err(invalid("mode", "notes of tasks are made by the daemon only; use PROMPT or SHELL")),
+        CommandMode::Prompt => {}
+        CommandMode::Shell => return Err(invalid("mode", "shell mode is not available yet; submit a PROMPT")),
+        CommandMode::TaskNotification => return Err(invalid("mode", "notes of tasks are made by the daemon only; use PROMPT")),
     }
     if request.content.is_empty() {
         return Err(invalid("content", "there is nothing to submit: give at least one block"));
@@ -53,7 +54,8 @@ fn submit_of(request: v1::SubmitRequest, caller: Caller) -> Result<Submit, Statu
     if request.idempotency_key.as_ref().is_some_and(|key| key.len() > LONGEST_KEY) {
         return Err(invalid("idempotency_key", format!("longer than {LONGEST_KEY} bytes")));
     }
-    let content = request.content.into_iter().map(Block::try_from).collect::<Result<_, _>>().map_err(bad_field)?;
+    let content: Vec<Block> = request.content.into_iter().map(Block::try_from).collect::<Result<_, _>>().map_err(bad_field)?;
+    sayable(&content)?;
     Ok(Submit {
         content,
         priority: enum_or_default::<v1::Priority, _>("priority", request.priority).map_err(bad_field)?,
@@ -63,6 +65,24 @@ fn submit_of(request: v1::SubmitRequest, caller: Caller) -> Result<Submit, Statu
         batching: enum_or_default::<v1::Batching, _>("batching", request.batching).map_err(bad_field)?,
         options: request.options.map(TryInto::try_into).transpose().map_err(bad_field)?.unwrap_or_default(),
     })
+}
+
+/// What somebody may say: text and images, and something in them. Calls, results and thinking are the engine's to make.
+fn sayable(content: &[Block]) -> Result<(), Status> {
+    for block in content {
+        match block {
+            Block::Text { text } if text.trim().is_empty() => return Err(invalid("content", "a text block is empty")),
+            Block::Text { .. } | Block::Image { .. } => {}
+            Block::Thinking { .. }
+            | Block::RedactedThinking { .. }
+            | Block::ToolUse { .. }
+            | Block::ToolResult { .. }
+            | Block::Other { .. } => {
+                return Err(invalid("content", "only text and images can be submitted"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Persons speak for themselves, bridges for persons; nobody speaks for a task, a hook or another session.

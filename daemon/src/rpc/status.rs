@@ -71,7 +71,6 @@ fn parts(error: SessionError) -> (Code, &'static str, Metadata) {
             let metadata = vec![("decision", decision), ("by", resolved.by.to_string()), ("at_ms", at.0.to_string())];
             (Code::AlreadyExists, reason::ALREADY_ANSWERED, metadata)
         }
-        E::NoSuchSubmission { id } => (Code::NotFound, reason::SUBMISSION_NOT_FOUND, vec![("submission_id", id.to_string())]),
         E::QueueFull { bound } => (Code::ResourceExhausted, reason::QUEUE_FULL, vec![("bound", bound)]),
         E::TooLarge { size, bound } => {
             (Code::ResourceExhausted, reason::CONTENT_TOO_LARGE, vec![("size", size.to_string()), ("bound", bound.to_string())])

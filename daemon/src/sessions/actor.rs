@@ -89,6 +89,8 @@ pub(super) struct Actor {
     /// Numbered and not yet on disk.
     pub(super) unpublished: VecDeque<Unpublished>,
     pub(super) info: watch::Sender<SessionInfo>,
+    /// Rules that answers put in force; the running submission looks at it before each round.
+    pub(super) allowed: watch::Sender<Vec<String>>,
     pub(super) drained: Vec<oneshot::Sender<()>>,
     pub(super) closed: bool,
     /// Calls taken so far; the keeper reads it.
@@ -144,6 +146,7 @@ impl Actor {
         let (inbox, from_submission) = mpsc::channel(INBOX);
         // At most one message a record in flight, and the commit thread's queue bounds those.
         let (commits, committed) = mpsc::unbounded_channel();
+        let allowed = watch::Sender::new(projection.allowed.clone());
         let actor = Actor {
             id,
             shared,
@@ -157,6 +160,7 @@ impl Actor {
             commits,
             unpublished: VecDeque::new(),
             info,
+            allowed,
             drained: Vec::new(),
             closed: false,
             calls: taken,

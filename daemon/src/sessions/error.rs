@@ -3,7 +3,7 @@
 use agentd_core::query::StoreFailure;
 use agentd_types::permission::PermissionResolved;
 use agentd_types::session::SessionState;
-use agentd_types::{SessionId, SubmissionId, Timestamp};
+use agentd_types::{SessionId, Timestamp};
 
 /// Nothing was changed when one of these is returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,8 +20,6 @@ pub enum SessionError {
     NoSuchRequest { id: String },
     #[error("already answered: {}, by {}", .resolved.decision.word(), .resolved.by)]
     AlreadyAnswered { resolved: Box<PermissionResolved>, at: Timestamp },
-    #[error("no submission {id} in this session")]
-    NoSuchSubmission { id: SubmissionId },
     #[error("the queue is full: {bound}")]
     QueueFull { bound: String },
     #[error("the content is too large: {size} bytes, at most {bound}")]

@@ -23,9 +23,9 @@ impl Actor {
             Effect::Append { events, durability } => self.append(&events, durability).await,
             Effect::Publish { upto } => self.publish(upto),
             Effect::Start(start) => self.start(start).await,
-            Effect::Cancel { submission, reason } => {
+            Effect::Cancel { submission, reason, by } => {
                 if let Some(running) = self.running.as_ref().filter(|running| running.submission == submission) {
-                    running.cancel.cancel(reason);
+                    running.cancel.cancel(reason, by);
                 }
             }
             Effect::Answer { ticket, outcome } => {
@@ -53,7 +53,11 @@ impl Actor {
                 let last = self.machine.committed().last_seq;
                 self.unpublished.retain(|it| it.seq <= last);
             }
-            Effect::Close => self.closed = true,
+            Effect::Close => {
+                // `system: deleted` is on disk: a failure here leaves it to the next start.
+                self.shared.store.forget(self.id, Box::new(|_| {})).await;
+                self.closed = true;
+            }
         }
     }
 
@@ -93,7 +97,11 @@ impl Actor {
             self.publisher.event(it.seq, &it.bytes);
         }
         self.publisher.committed(upto);
-        self.info.send_replace(self.machine.committed().info());
+        let committed = self.machine.committed();
+        self.info.send_replace(committed.info());
+        if committed.allowed.len() != self.allowed.borrow().len() {
+            self.allowed.send_replace(committed.allowed.clone());
+        }
     }
 
     async fn start(&mut self, start: Start) {
@@ -106,7 +114,7 @@ impl Actor {
         let around = Surround {
             session: self.id,
             meta: Arc::clone(&committed.meta),
-            allowed: committed.allowed.clone(),
+            allowed: self.allowed.subscribe(),
             ledger: Arc::clone(&line) as _,
             feed: Arc::clone(&line) as _,
             asker: line,
@@ -197,9 +205,8 @@ fn as_error(refusal: Refusal) -> SessionError {
     match refusal {
         Refusal::QueueFull(bound) => SessionError::QueueFull { bound: bound.to_string() },
         Refusal::KeyReused { key } => SessionError::KeyReused { key },
-        Refusal::NoSuchRequest => SessionError::NoSuchRequest { id: String::new() },
+        Refusal::NoSuchRequest { id } => SessionError::NoSuchRequest { id: id.to_string() },
         Refusal::AlreadyAnswered { resolved, at } => SessionError::AlreadyAnswered { resolved, at },
-        Refusal::NoSuchSubmission { id } => SessionError::NoSuchSubmission { id },
         Refusal::Precondition { state, why } => SessionError::Precondition { state, why },
         Refusal::Draining => SessionError::Draining,
         Refusal::Store(failure) => SessionError::Store(failure),

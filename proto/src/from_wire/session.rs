@@ -43,7 +43,6 @@ impl TryFrom<v1::SessionChanges> for SessionChanges {
                 .transpose()?,
             limits: changes.limits.map(Into::into),
             notes: changes.notes.map(|notes| enum_of::<v1::NotesMode, _>("changes.notes", notes)).transpose()?,
-            cwd: changes.cwd.map(|cwd| path("changes.cwd", cwd)).transpose()?,
         })
     }
 }

@@ -37,7 +37,6 @@ impl From<&SessionChanges> for v1::SessionChanges {
             permission_mode: changes.permission_mode.map(number::<v1::PermissionMode>),
             limits: changes.limits.as_ref().map(Into::into),
             notes: changes.notes.map(number::<v1::NotesMode>),
-            cwd: changes.cwd.as_ref().map(path),
         }
     }
 }

@@ -63,8 +63,8 @@ impl From<tonic::Status> for ClientError {
             Some(reason::REQUEST_NOT_FOUND) => Kind::NoSuchRequest,
             Some(reason::DRAINING) => Kind::Draining,
             Some(reason::STORE_FAILED) => Kind::Store,
-            // They share their status with an unknown session and a taken name, and are neither.
-            Some(reason::SUBMISSION_NOT_FOUND | reason::IDEMPOTENCY_KEY_REUSED) => Kind::Precondition,
+            // It shares its status with a taken name, and is none.
+            Some(reason::IDEMPOTENCY_KEY_REUSED) => Kind::Precondition,
             Some(_) => by_code(status.code()),
             // Made on this side: the daemon never got to answer.
             None if std::error::Error::source(&status).is_some() => Kind::Unreachable,

@@ -69,6 +69,21 @@ impl Block {
     }
 }
 
+impl Block {
+    /// Bytes of content, markup aside: what bounds and gauges count.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Block::Text { text } => text.len(),
+            Block::Thinking { thinking, signature } => thinking.len() + signature.len(),
+            Block::RedactedThinking { data } | Block::Image { data, .. } => data.len(),
+            Block::ToolUse { name, input, .. } => name.len() + input.as_str().len(),
+            Block::ToolResult { content, .. } => content.iter().map(ResultPart::bytes).sum(),
+            Block::Other { json } => json.as_str().len(),
+        }
+    }
+}
+
 /// A part of a tool's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -81,6 +96,15 @@ pub enum ResultPart {
         media_type: String,
         data: String,
     },
+}
+
+impl ResultPart {
+    fn bytes(&self) -> usize {
+        match self {
+            ResultPart::Text { text } => text.len(),
+            ResultPart::Image { data, .. } => data.len(),
+        }
+    }
 }
 
 /// The text blocks of `blocks`, joined by newlines.

@@ -81,7 +81,6 @@ pub struct SessionChanges {
     pub permission_mode: Option<PermissionMode>,
     pub limits: Option<Limits>,
     pub notes: Option<NotesMode>,
-    pub cwd: Option<crate::AbsPath>,
 }
 
 /// What a submission starts with.

@@ -154,20 +154,8 @@ pub fn is_slash_command(command: &QueuedCommand) -> bool {
 }
 
 /// Bytes of `content` that count against the bound.
-#[must_use]
-pub fn size_of_content(content: &[Block]) -> usize {
-    content
-        .iter()
-        .map(|block| match block {
-            Block::Text { text } => text.len(),
-            Block::Image { data, .. } => data.len(),
-            Block::Thinking { thinking, signature } => thinking.len() + signature.len(),
-            Block::RedactedThinking { data } => data.len(),
-            Block::ToolUse { input, .. } => input.as_str().len(),
-            Block::ToolResult { content, .. } => content.len() * 64,
-            Block::Other { json } => json.as_str().len(),
-        })
-        .sum()
+fn size_of_content(content: &[Block]) -> usize {
+    content.iter().map(Block::bytes).sum()
 }
 
 #[cfg(test)]

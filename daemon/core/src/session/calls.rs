@@ -85,9 +85,9 @@ impl Machine {
             Phase::Idle | Phase::Parked { .. } | Phase::Deleting | Phase::Failed | Phase::Closed => return,
         };
         if first {
-            self.withdraw_open(&by.unwrap_or(Origin::Hook { event: reason.as_str().to_owned() }));
+            self.withdraw_open(&by.clone().unwrap_or(Origin::Hook { event: reason.as_str().to_owned() }));
             if matches!(self.phase, Phase::Running { .. }) {
-                self.effects.push(Effect::Cancel { submission, reason });
+                self.effects.push(Effect::Cancel { submission, reason, by });
             }
         }
     }
@@ -97,7 +97,7 @@ impl Machine {
             let answered = self.head.answered.iter().find(|(it, _, _)| it.id == request);
             let refusal = match answered {
                 Some((_, resolved, at)) => Refusal::AlreadyAnswered { resolved: Box::new(resolved.clone()), at: *at },
-                None => Refusal::NoSuchRequest,
+                None => Refusal::NoSuchRequest { id: request },
             };
             return self.answer(ticket, Err(refusal));
         };
@@ -189,6 +189,6 @@ pub(super) fn reopen(run: &Run) -> Start {
         options: run.options.clone(),
         commands: run.commands.clone(),
         started_at: run.started_at,
-        from: StartFrom::Reopen { calls: run.calls.clone(), answered: run.answered, loop_state: run.loop_state.clone() },
+        from: StartFrom::Reopen { calls: run.calls.clone(), point: run.point, loop_state: run.loop_state.clone() },
     }
 }

@@ -6,10 +6,10 @@ use agentd_types::permission::PermissionResolved;
 use agentd_types::queue::{QueuedCommand, RunOptions};
 use agentd_types::session::{SessionInfo, SessionState};
 use agentd_types::system::InterruptReason;
-use agentd_types::{CommandId, Event, Json, Origin, Seq, SubmissionId, Timestamp};
+use agentd_types::{CommandId, Event, Json, Origin, RequestId, Seq, SubmissionId, Timestamp};
 
 use super::event::{Durability, Ticket};
-use super::fold::OpenCall;
+use super::fold::{OpenCall, Point};
 use crate::query::StoreFailure;
 use crate::queue::Bound;
 
@@ -29,6 +29,7 @@ pub enum Effect {
     Cancel {
         submission: SubmissionId,
         reason: InterruptReason,
+        by: Option<Origin>,
     },
     /// Answer a client.
     Answer {
@@ -72,7 +73,7 @@ pub enum StartFrom {
     /// With a prompt that is on disk.
     Prompt,
     /// In the middle: after an answer or a restart.
-    Reopen { calls: Vec<OpenCall>, answered: bool, loop_state: Option<Json> },
+    Reopen { calls: Vec<OpenCall>, point: Point, loop_state: Option<Json> },
 }
 
 /// A client's answer.
@@ -92,9 +93,8 @@ pub enum Outcome {
 pub enum Refusal {
     QueueFull(Bound),
     KeyReused { key: String },
-    NoSuchRequest,
+    NoSuchRequest { id: RequestId },
     AlreadyAnswered { resolved: Box<PermissionResolved>, at: Timestamp },
-    NoSuchSubmission { id: SubmissionId },
     Precondition { state: SessionState, why: String },
     Draining,
     Store(StoreFailure),

@@ -11,7 +11,7 @@ use agentd_types::permission::{AllowScope, Decision, PermissionRequest, Permissi
 use agentd_types::queue::{QueueChange, RunOptions};
 use agentd_types::session::{SessionInfo, SessionMeta, SessionState};
 use agentd_types::system::{RecoveryOutcome, SessionChanges, System};
-use agentd_types::{Block, Body, CommandId, Event, Json, MessageId, Money, Seq, SessionId, SubmissionId, Timestamp, ToolUseId};
+use agentd_types::{Block, Body, CommandId, Event, Json, Money, Seq, SessionId, SubmissionId, Timestamp, ToolUseId};
 
 use crate::queue::Pending;
 
@@ -50,9 +50,20 @@ pub struct Run {
     /// Decisions of this submission's calls.
     pub answers: BTreeMap<ToolUseId, PermissionResolved>,
     pub loop_state: Option<Json>,
-    /// Whether the newest message is an answer without calls.
-    pub answered: bool,
+    /// What the newest message calls for.
+    pub point: Point,
     pub parked: bool,
+}
+
+/// Where the newest message leaves a submission, calls aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Point {
+    /// The model is to be asked.
+    Asking,
+    /// Every call has its result, and the round is not closed yet.
+    Results,
+    /// The final answer is there, its `result` is not.
+    Answered,
 }
 
 /// What an idempotency key stands for.
@@ -141,7 +152,8 @@ impl Projection {
                 }
             }
             Body::System(system) => self.fold_system(event, system),
-            Body::Tombstone { message, .. } => self.fold_tombstone(*message),
+            // It was shown, never appended: nothing of it is in the state.
+            Body::Tombstone { .. } => {}
             Body::PermissionRequest(request) => self.open.push(request.clone()),
             Body::PermissionResolved(resolved) => self.fold_resolved(event, resolved),
             Body::Queue(change) => self.fold_queue(event, change),
@@ -195,14 +207,17 @@ impl Projection {
                     calls: Vec::new(),
                     answers: BTreeMap::new(),
                     loop_state: None,
-                    answered: false,
+                    point: Point::Asking,
                     parked: false,
                 });
             }
             (UserKind::Prompt | UserKind::ToolResults | UserKind::Meta, _) => {}
         }
         let Some(run) = &mut self.run else { return };
-        run.answered = false;
+        run.point = match user.kind {
+            UserKind::Prompt | UserKind::Meta => Point::Asking,
+            UserKind::ToolResults => Point::Results,
+        };
         for block in &user.content {
             if let Block::ToolResult { tool_use_id, .. } = block {
                 run.calls.retain(|call| call.id != *tool_use_id);
@@ -232,7 +247,7 @@ impl Projection {
                 | Block::Other { .. } => None,
             })
             .collect();
-        run.answered = calls.is_empty() && assistant.stop_reason.is_some();
+        run.point = if calls.is_empty() && assistant.stop_reason.is_some() { Point::Answered } else { Point::Asking };
         run.calls = calls;
     }
 
@@ -243,6 +258,8 @@ impl Projection {
                 if let Some(run) = &mut self.run {
                     run.loop_state = Some(record.state.clone());
                     run.parked = false;
+                    // The iteration it closes went round; results before it are the next request's.
+                    run.point = Point::Asking;
                 }
             }
             System::ToolStarted(started) => {
@@ -267,13 +284,6 @@ impl Projection {
             }
             System::Deleted => self.ending = Ending::Deleted,
             System::Created { .. } | System::Init(_) | System::ApiRetry(_) | System::Notice { .. } => {}
-        }
-    }
-
-    /// A tombstoned message's calls never run.
-    fn fold_tombstone(&mut self, _message: MessageId) {
-        if let Some(run) = &mut self.run {
-            run.answered = false;
         }
     }
 
@@ -333,7 +343,7 @@ impl Projection {
 }
 
 fn apply_changes(meta: &mut SessionMeta, changes: &SessionChanges) {
-    let SessionChanges { name, model, permission_mode, limits, notes, cwd } = changes;
+    let SessionChanges { name, model, permission_mode, limits, notes } = changes;
     if let Some(name) = name {
         meta.name = Some(name.clone()).filter(|name| !name.is_empty());
     }
@@ -348,9 +358,6 @@ fn apply_changes(meta: &mut SessionMeta, changes: &SessionChanges) {
     }
     if let Some(notes) = notes {
         meta.notes = *notes;
-    }
-    if let Some(cwd) = cwd {
-        meta.cwd.clone_from(cwd);
     }
 }
 

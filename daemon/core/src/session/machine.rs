@@ -258,11 +258,11 @@ impl Machine {
     /// What a submission starts with is on disk.
     fn start(&mut self, start: Start) {
         let Phase::Starting { submission, end } = self.phase.clone() else { return };
-        let reason = end.as_ref().map(|wish| wish.reason);
+        let wish = end.as_ref().map(|wish| (wish.reason, wish.by.clone()));
         self.go(Phase::Running { submission, end });
         self.effects.push(Effect::Start(start));
-        if let Some(reason) = reason {
-            self.effects.push(Effect::Cancel { submission, reason });
+        if let Some((reason, by)) = wish {
+            self.effects.push(Effect::Cancel { submission, reason, by });
         }
     }
 }

@@ -13,7 +13,7 @@ pub mod standing;
 
 pub use effect::{AskOutcome, Effect, Outcome, Refusal, Start, StartFrom};
 pub use event::{DrainStage, Durability, Event, Fresh, TaskEnd, Ticket};
-pub use fold::{OpenCall, Projection, Run, Unfoldable};
+pub use fold::{OpenCall, Point, Projection, Run, Unfoldable};
 pub use machine::Machine;
 pub use phase::{Phase, PhaseName};
 pub use standing::{SeenFact, Standing};

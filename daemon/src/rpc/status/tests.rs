@@ -4,7 +4,7 @@ use agentd_core::query::StoreFailure;
 use agentd_proto::{WireError, reason};
 use agentd_types::permission::{AllowScope, Decision, PermissionResolved};
 use agentd_types::session::SessionState;
-use agentd_types::{Origin, RequestId, SessionId, SubmissionId, Timestamp, ToolUseId};
+use agentd_types::{Origin, RequestId, SessionId, Timestamp, ToolUseId};
 use jiff::tz::TimeZone;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -41,7 +41,6 @@ fn every_error_has_its_code_and_reason() {
         (E::KeyReused { key: "k".into() }, Code::AlreadyExists, reason::IDEMPOTENCY_KEY_REUSED),
         (E::NoSuchRequest { id: "r".into() }, Code::NotFound, reason::REQUEST_NOT_FOUND),
         (answered(), Code::AlreadyExists, reason::ALREADY_ANSWERED),
-        (E::NoSuchSubmission { id: SubmissionId::from_u128(1) }, Code::NotFound, reason::SUBMISSION_NOT_FOUND),
         (E::QueueFull { bound: "1,000 commands".into() }, Code::ResourceExhausted, reason::QUEUE_FULL),
         (E::TooLarge { size: 2, bound: 1 }, Code::ResourceExhausted, reason::CONTENT_TOO_LARGE),
         (E::TooManySubscribers { bound: 1024 }, Code::ResourceExhausted, reason::TOO_MANY_SUBSCRIBERS),

@@ -26,8 +26,6 @@ fn a_code_we_do_not_know_yet_goes_by_its_status() {
 
 #[test]
 fn what_shares_a_status_is_told_apart() {
-    let unknown = ClientError::from(status(tonic::Code::NotFound, reason::SUBMISSION_NOT_FOUND));
-    assert_eq!(unknown, ClientError::new(Kind::Precondition, "said"), "the session is there: no word about sessions");
     let reused = ClientError::from(status(tonic::Code::AlreadyExists, reason::IDEMPOTENCY_KEY_REUSED));
     assert_eq!(reused.kind, Kind::Precondition, "no name is taken");
 }

@@ -124,7 +124,7 @@ fn a_parked_run_resumes_at_its_call_when_somebody_answers() {
     world.sync();
     assert_eq!(world.starts.len(), 1);
     respond(&mut world, 3, request);
-    assert_eq!(world.sync()[1..], ["answer 3 Resolved", "reopen calls=1 answered=false"]);
+    assert_eq!(world.sync()[1..], ["answer 3 Resolved", "reopen calls=1 asking"]);
     assert_eq!(world.asked(running, 4, "t1", OnAsk::Park).1, ["settle 4 Resolved"]);
 }
 
@@ -164,7 +164,7 @@ fn a_store_failure_in_a_round_ends_it_and_the_next_call_recovers() {
     assert_eq!(world.fail(), ["no receipt 1", "reload"]);
     world.apply(Event::Ended { from: running, how: TaskEnd::Failed(StoreFailure { reason: "disk full".into() }) });
     world.submit(2, Priority::Next, "there is room again");
-    assert_eq!(world.sync().last().unwrap(), "reopen calls=1 answered=false");
+    assert_eq!(world.sync().last().unwrap(), "reopen calls=1 asking");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn killed_before_a_call_started_it_goes_on() {
     says_calls(&mut world, running, &["t1", "t2"]);
     let mut world = world.killed();
     assert_eq!(world.apply(Event::Loaded), ["append synced [recovered]"]);
-    assert_eq!(world.sync().last().unwrap(), "reopen calls=2 answered=false");
+    assert_eq!(world.sync().last().unwrap(), "reopen calls=2 asking");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn killed_with_an_open_request_it_still_waits_and_the_answer_resumes_it() {
     assert_eq!(world.apply(Event::Loaded), ["append synced [recovered]"]);
     world.sync();
     respond(&mut world, 2, request);
-    assert_eq!(world.sync()[1..], ["answer 2 Resolved", "reopen calls=1 answered=false"]);
+    assert_eq!(world.sync()[1..], ["answer 2 Resolved", "reopen calls=1 asking"]);
 }
 
 #[test]

@@ -104,8 +104,8 @@ impl World {
                 self.starts.push(start.submission);
                 match &start.from {
                     super::super::effect::StartFrom::Prompt => "start".to_owned(),
-                    super::super::effect::StartFrom::Reopen { calls, answered, .. } => {
-                        format!("reopen calls={} answered={answered}", calls.len())
+                    super::super::effect::StartFrom::Reopen { calls, point, .. } => {
+                        format!("reopen calls={} {point:?}", calls.len()).to_lowercase()
                     }
                 }
             }
