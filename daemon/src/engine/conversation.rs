@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use agentd_core::context::Said;
+use agentd_core::model::ending::After;
 use agentd_core::session::{SeenFact, Standing};
 use agentd_types::content::Role;
 use agentd_types::event::{AssistantMessage, UserMessage};
@@ -52,6 +53,14 @@ impl Conversation {
     #[must_use]
     pub fn call_ids(&self) -> Arc<HashSet<ToolUseId>> {
         Arc::clone(&self.call_ids)
+    }
+
+    /// What the newest user message is, for a model that answers it.
+    #[must_use]
+    pub fn after(&self) -> After {
+        let newest = self.said.iter().rev().take_while(|said| said.role == Role::User);
+        let has_result = newest.flat_map(|said| &said.content).any(|block| matches!(**block, Block::ToolResult { .. }));
+        if has_result { After::Results } else { After::Words }
     }
 
     /// The text of the newest answer.

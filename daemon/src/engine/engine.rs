@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use agentd_core::model::catalog;
 use agentd_core::permission::{Policy, Scope};
-use agentd_core::query::{Abilities, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, Terminal, ToolBatch};
+use agentd_core::query::{Abilities, CallLimits, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, Terminal, ToolBatch};
 use agentd_core::session::{Point, Standing, Start, StartFrom, TaskEnd};
-use agentd_types::outcome::{ModelShare, SubmissionResult};
+use agentd_types::outcome::SubmissionResult;
 use agentd_types::rule::Rule;
 use agentd_types::session::SessionMeta;
 use agentd_types::system::{Init, InterruptReason, LoopRecord, System};
 use agentd_types::{Body, Entry, Money, SessionId};
 use tokio::sync::watch;
 
+use super::asked::{Asked, resolve};
 use super::cancel::Cancel;
 use super::conversation::Conversation;
 use super::drive::{Ended, drive};
@@ -21,7 +22,7 @@ use super::hands::{EngineHands, Learnt};
 use super::kit::Kit;
 use super::ledger::{Durability, Feed, Ledger};
 use super::said::{interrupt_marker, meta_message};
-use super::tally::Tally;
+use super::tally::{Bill, Tally};
 use crate::models::provider::Provider;
 use crate::permissions::asker::Asker;
 use crate::tools::tool::ToolContext;
@@ -62,7 +63,8 @@ impl QueryEngine {
         let model = effective(&kit, &around.meta.model);
         let limits = limits(&kit, &start, &around.meta, &model);
         let (state, first) = opening(&start);
-        let mut tally = Tally::new(&start, &model, self.conversation.last_text());
+        let before = Bill { usage: state.spend.usage, cost: state.spend.cost };
+        let mut tally = Tally::new(&start, &model, self.conversation.last_text(), before);
         let spent = state.spend.cost;
         let provider = match self.provider_of(&model, &around).await {
             Ok(provider) => provider,
@@ -79,8 +81,8 @@ impl QueryEngine {
         {
             return (self, TaskEnd::Failed(failure));
         }
-        let mut hands =
-            EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, provider, model, limits, &mut tally, spent);
+        let asked = Asked::new(model, provider, fallbacks(&kit, &start));
+        let mut hands = EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, asked, limits, &mut tally, spent);
         let ended = drive(state, first, &limits, &mut hands).await;
         if let Err(failure) = hands.keep_withheld().await {
             drop(hands);
@@ -109,9 +111,7 @@ impl QueryEngine {
         {
             return Ok(Arc::clone(provider));
         }
-        let (models, name, cwd) = (Arc::clone(&self.kit.models), model.to_owned(), around.meta.cwd.clone());
-        let resolved = tokio::task::spawn_blocking(move || models.resolve_in(&name, cwd.as_path())).await;
-        let provider = resolved.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let provider = resolve(&self.kit, model, around.meta.cwd.as_path()).await?;
         self.provider = Some((model.to_owned(), Arc::clone(&provider)));
         Ok(provider)
     }
@@ -122,7 +122,7 @@ impl QueryEngine {
         let LastState { terminal, state, learnt } = last;
         let entry = |body| Entry::of(start.submission, body);
         let mut entries = Vec::with_capacity(4);
-        let result = result(tally, &state, &terminal, self.conversation.cost + state.spend.cost, kit.clock.now());
+        let result = result(tally, &state, &terminal, self.conversation.cost, kit.clock.now());
         if !learnt.is_empty() {
             entries.push(loop_state(start, &learnt.standing(state)));
         }
@@ -155,6 +155,13 @@ struct LastState {
 fn effective(kit: &Kit, model: &str) -> String {
     let model = if model.trim().is_empty() { kit.models.default_model() } else { model.trim() };
     model.to_owned()
+}
+
+/// The models a submission may go over to: its own wish, or the settings'.
+fn fallbacks<'a>(kit: &'a Kit, start: &'a Start) -> &'a [String] {
+    let wished = &start.options.fallback_models;
+    let all = if wished.is_empty() { &kit.settings.fallback_models } else { wished };
+    &all[..all.len().min(CallLimits::DEFAULT.fallbacks)]
 }
 
 /// The permission policy of a submission: the settings' rules, the session's own, and what answers put in force.
@@ -234,8 +241,10 @@ pub fn loop_state(start: &Start, standing: &Standing) -> Entry {
     Entry::of(start.submission, Body::System(System::LoopState(record)))
 }
 
-fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, session_cost: Money, now: agentd_types::Timestamp) -> SubmissionResult {
+fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, cost_before: Money, now: agentd_types::Timestamp) -> SubmissionResult {
     let (detail, error_kind, error_status) = words(terminal);
+    let mut bill = tally.of_cut_calls();
+    bill += Bill { usage: state.spend.usage, cost: state.spend.cost };
     SubmissionResult {
         submission: tally.submission(),
         terminal: terminal.name(),
@@ -247,10 +256,10 @@ fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, session_cost: M
         num_turns: state.round,
         duration_ms: now.since(tally.started_at()),
         duration_api_ms: tally.api_ms(),
-        usage: state.spend.usage,
-        cost: state.spend.cost,
-        session_cost,
-        models: vec![ModelShare { model: tally.model().to_owned(), usage: state.spend.usage, cost: state.spend.cost }],
+        usage: bill.usage,
+        cost: bill.cost,
+        session_cost: cost_before + bill.cost,
+        models: tally.shares(),
         denials: tally.denials(),
         answered: tally.answered(),
     }

@@ -3,18 +3,20 @@
 use std::sync::Arc;
 
 use agentd_core::model::SystemPart;
+use agentd_core::model::fallback::{GoOver, go_over};
 use agentd_core::prompt::{Surroundings, system};
 use agentd_core::query::{
-    AutoCompact, Budget, CallPlan, CompactPlan, Compaction, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed, PreparePlan,
-    Prepared, Reply, Room, StopVerdict, StoreFailure, ToolBatch, ToolRun, Withheld,
+    AutoCompact, Budget, CallLimits, CallPlan, CompactPlan, Compaction, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed,
+    PreparePlan, Prepared, Reply, Room, StopVerdict, StoreFailure, ToolBatch, ToolRun, Withheld,
 };
 use agentd_core::queue::Slept;
 use agentd_core::session::{SeenFact, Standing, Start};
 use agentd_types::event::{AssistantMessage, Attachment};
-use agentd_types::system::InterruptReason;
+use agentd_types::system::{InterruptReason, ModelFallback, System};
 use agentd_types::{AbsPath, Body, Entry, MessageId, Money};
 
-use super::calling::Calling;
+use super::asked::Asked;
+use super::calling::{Called, Calling};
 use super::cancel::Cancel;
 use super::conversation::{Conversation, seen_fact};
 use super::drive::Hands;
@@ -23,8 +25,7 @@ use super::kit::Kit;
 use super::ledger::{Durability, Receipt};
 use super::log::RoundLog;
 use super::said;
-use super::tally::Tally;
-use crate::models::provider::Provider;
+use super::tally::{Bill, Tally};
 use crate::permissions::gate::Gate;
 use crate::tools::run::{Interruption, run_batch};
 use crate::tools::tool::ToolContext;
@@ -36,8 +37,7 @@ pub struct EngineHands<'a> {
     start: &'a Start,
     around: &'a Surround,
     cancel: &'a Cancel,
-    provider: Arc<dyn Provider>,
-    model: String,
+    asked: Asked,
     frame: Arc<[SystemPart]>,
     limits: Limits,
     tally: &'a mut Tally,
@@ -61,8 +61,7 @@ impl<'a> EngineHands<'a> {
         start: &'a Start,
         around: &'a Surround,
         cancel: &'a Cancel,
-        provider: Arc<dyn Provider>,
-        model: String,
+        asked: Asked,
         limits: Limits,
         tally: &'a mut Tally,
         spent: Money,
@@ -74,8 +73,7 @@ impl<'a> EngineHands<'a> {
             start,
             around,
             cancel,
-            provider,
-            model,
+            asked,
             frame,
             limits,
             tally,
@@ -119,6 +117,43 @@ impl<'a> EngineHands<'a> {
         }
     }
 
+    async fn call(&mut self, plan: CallPlan) -> Observed<Called> {
+        let provider = &self.kit.settings.provider;
+        let calling = Calling {
+            kit: self.kit,
+            submission: self.start.submission,
+            ledger: self.around.ledger.as_ref(),
+            feed: self.around.feed.as_ref(),
+            cancel: self.cancel,
+            provider: self.asked.provider.as_ref(),
+            model: &self.asked.model,
+            frame: &self.frame,
+            limits: CallLimits::with(provider.retry_base_ms, provider.silence_ms),
+        };
+        let called = calling.call(self.conversation, plan, self.tally).await?;
+        self.spent += called.reply.cost;
+        Ok(called)
+    }
+
+    /// Goes over to the next fallback model for the rest of the submission; false when there is none, or no money for it.
+    async fn fall_back(&mut self, why: &GoOver) -> Observed<bool> {
+        if matches!(self.budget(), Budget::Reached { .. }) {
+            return Ok(false);
+        }
+        let (from, mut passed) = (self.asked.model.clone(), Vec::new());
+        let went = self.asked.go_over(self.kit, self.around.meta.cwd.as_path(), &mut passed).await;
+        let mut entries: Vec<Entry> = passed.into_iter().map(|text| self.entry(Body::System(System::Notice { text }))).collect();
+        if went {
+            let reason = format!("{from}: {}", why.reason);
+            let fallback = ModelFallback { from, to: self.asked.model.clone(), error: why.error.to_owned(), reason };
+            entries.push(self.entry(Body::System(System::ModelFallback(fallback))));
+        }
+        if !entries.is_empty() {
+            self.append(entries, Durability::Written).await.map_err(Cut::StoreFailed)?;
+        }
+        Ok(went)
+    }
+
     /// Whether there is money for one more request: of the session's life, and of this submission.
     fn budget(&self) -> Budget {
         let session = self.conversation.cost + self.spent;
@@ -158,6 +193,7 @@ impl<'a> EngineHands<'a> {
             Continue::NextTurn { .. } | Continue::CollapseDrainRetry { .. } | Continue::ReactiveCompactRetry { .. } => Vec::new(),
             Continue::MaxOutputTokensEscalate { .. } => return self.settle_withheld(WithheldFate::Tombstone).into_iter().collect(),
             Continue::MaxOutputTokensRecovery { .. } => {
+                self.tally.carries_on();
                 let words = Entry::of(self.start.submission, say(said::carry_on()));
                 return self.settle_withheld(WithheldFate::Store).into_iter().chain([words]).collect();
             }
@@ -200,26 +236,30 @@ impl Hands for EngineHands<'_> {
         if self.cancel.token().is_cancelled() {
             return Err(Cut::Interrupted);
         }
-        let window = u64::from(agentd_core::model::catalog::look_up(&self.model).0.context_window);
+        let window = u64::from(agentd_core::model::catalog::look_up(&self.asked.model).0.context_window);
         let room = if self.conversation.tokens() > window { Room::Full } else { Room::Fits };
         Ok(Prepared { room, budget: self.budget(), auto_compact: AutoCompact::NotNeeded })
     }
 
     async fn call_model(&mut self, plan: CallPlan) -> Observed<Reply> {
-        let calling = Calling {
-            kit: self.kit,
-            submission: self.start.submission,
-            ledger: self.around.ledger.as_ref(),
-            feed: self.around.feed.as_ref(),
-            cancel: self.cancel,
-            provider: self.provider.as_ref(),
-            model: &self.model,
-            frame: &self.frame,
-        };
-        let called = calling.call(self.conversation, plan, self.tally).await?;
-        self.withheld = called.withheld;
-        self.spent += called.reply.cost;
-        Ok(called.reply)
+        let mut bill = Bill::default();
+        loop {
+            let called = match self.call(plan).await {
+                Ok(called) => called,
+                Err(cut) => {
+                    self.tally.cut_short(bill);
+                    return Err(cut);
+                }
+            };
+            bill += Bill { usage: called.reply.usage, cost: called.reply.cost };
+            match go_over(&called.reply.end) {
+                Some(why) if self.fall_back(&why).await? => {}
+                Some(_) | None => {
+                    self.withheld = called.withheld;
+                    return Ok(bill.reply(called.reply.end));
+                }
+            }
+        }
     }
 
     async fn drain_collapses(&mut self, withheld: Withheld) -> Observed<Drained> {

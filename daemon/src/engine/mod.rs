@@ -1,5 +1,6 @@
 //! The engine: one conversation's loop, driven. It knows no store, no session and no client.
 
+pub mod asked;
 pub mod calling;
 pub mod cancel;
 pub mod conversation;

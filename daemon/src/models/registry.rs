@@ -4,12 +4,14 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentd_core::model::catalog::is_rehearsal;
+use agentd_core::query::CallLimits;
 use agentd_types::config::Settings;
 use agentd_types::layout::Vars;
 
-use super::anthropic::{AnthropicProvider, Config, Credential, DEFAULT_BASE_URL, KeyKind, SILENCE};
+use super::anthropic::{AnthropicProvider, Config, Credential, DEFAULT_BASE_URL, KeyKind};
 use super::http::{BaseUrl, HttpError};
 use super::provider::Provider;
 use super::rehearsal::script::MAX_BYTES;
@@ -113,7 +115,8 @@ fn anthropic(settings: &Settings, vars: &impl Vars) -> Result<Option<AnthropicPr
         return Ok(None);
     }
     let base = BaseUrl::parse(base.as_deref().unwrap_or(DEFAULT_BASE_URL))?;
-    AnthropicProvider::new(Config { base, credential, silence: SILENCE }).map(Some)
+    let silence = CallLimits::with(None, settings.provider.silence_ms).silence_ms;
+    AnthropicProvider::new(Config { base, credential, silence: Duration::from_millis(silence) }).map(Some)
 }
 
 /// The first of: token and key of the environment, token and key of the settings.

@@ -4,6 +4,6 @@ pub mod normalize;
 pub mod pairing;
 pub mod transcript;
 
-pub use normalize::{Normalized, normalize};
+pub use normalize::{Normalized, normalize, resend};
 pub use pairing::{Flaw, check};
 pub use transcript::{Repairs, Said};

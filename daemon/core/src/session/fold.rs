@@ -247,7 +247,9 @@ impl Projection {
                 | Block::Other { .. } => None,
             })
             .collect();
-        run.point = if calls.is_empty() && assistant.stop_reason.is_some() { Point::Answered } else { Point::Asking };
+        // An answer that paused itself goes on.
+        let is_final = assistant.stop_reason.as_deref().is_some_and(|stop| stop != "pause_turn");
+        run.point = if calls.is_empty() && is_final { Point::Answered } else { Point::Asking };
         run.calls = calls;
     }
 
@@ -283,7 +285,12 @@ impl Projection {
                 self.open.clear();
             }
             System::Deleted => self.ending = Ending::Deleted,
-            System::Created { .. } | System::Init(_) | System::ApiRetry(_) | System::Notice { .. } => {}
+            System::Created { .. }
+            | System::Init(_)
+            | System::ApiRetry(_)
+            | System::ModelFallback(_)
+            | System::Frame(_)
+            | System::Notice { .. } => {}
         }
     }
 

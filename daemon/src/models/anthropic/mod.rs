@@ -16,8 +16,6 @@ use super::provider::{ModelStream, Provider};
 
 /// Where requests go when nothing else is set.
 pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
-/// How long a model may say nothing but pings.
-pub const SILENCE: Duration = Duration::from_secs(300);
 
 const VERSION: &str = "2023-06-01";
 const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
@@ -96,7 +94,7 @@ impl AnthropicProvider {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(self.not_sent(error)),
             Err(_) => {
-                let what = format!("no answer began within {} s", self.config.silence.as_secs());
+                let what = format!("no answer began within {} s", self.config.silence.as_secs_f64());
                 return Err(self.failure(ErrorClass::Silence, &what));
             }
         };
