@@ -14,6 +14,8 @@ pub struct Reply {
     pub(super) torn: Option<usize>,
     /// Waited for after the answer has begun.
     pub(super) gate: Option<Gate>,
+    /// Waited for before the answer's end is told.
+    pub(super) end_gate: Option<Gate>,
     /// Only for a request whose last message contains this.
     pub(super) marker: Option<String>,
     usage: (u64, u64),
@@ -49,7 +51,7 @@ pub(super) enum Kind {
 
 impl Reply {
     fn of(kind: Kind) -> Reply {
-        Reply { kind, thinking: None, torn: None, gate: None, marker: None, usage: (100, 20), retry_after: None }
+        Reply { kind, thinking: None, torn: None, gate: None, end_gate: None, marker: None, usage: (100, 20), retry_after: None }
     }
 
     /// With thinking before everything else.
@@ -79,6 +81,13 @@ impl Reply {
     #[must_use]
     pub fn behind(mut self, gate: &Gate) -> Reply {
         self.gate = Some(gate.clone());
+        self
+    }
+
+    /// All its blocks, and its end only when `gate` is open.
+    #[must_use]
+    pub fn ends_behind(mut self, gate: &Gate) -> Reply {
+        self.end_gate = Some(gate.clone());
         self
     }
 
