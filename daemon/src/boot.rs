@@ -164,7 +164,10 @@ fn kit(
 }
 
 /// Every session's state as of its last event; those with something to do are loaded at once.
-async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
+///
+/// # Errors
+/// When the task that reads them ends unexpectedly.
+pub async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
     let (store, codec) = (shared.store.clone(), Arc::clone(&shared.codec));
     let find = move || {
         let ids = store.sessions();

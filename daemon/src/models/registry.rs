@@ -49,7 +49,7 @@ pub struct Models {
 }
 
 enum Anthropic {
-    Ready(Arc<AnthropicProvider>),
+    Ready(Arc<dyn Provider>),
     NotSetUp,
     Broken(String),
 }
@@ -69,6 +69,12 @@ impl Models {
         };
         let wished = settings.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
         Models { default: wished.unwrap_or(fallback).to_owned(), anthropic }
+    }
+
+    /// One provider for every model but the rehearsal.
+    #[must_use]
+    pub fn of(provider: Arc<dyn Provider>, default_model: &str) -> Models {
+        Models { default: default_model.to_owned(), anthropic: Anthropic::Ready(provider) }
     }
 
     /// The model of new sessions.
@@ -100,7 +106,7 @@ impl Models {
             return Ok(Arc::new(RehearsalProvider::new(script(model, folder)?)));
         }
         match &self.anthropic {
-            Anthropic::Ready(provider) => Ok(Arc::clone(provider) as Arc<dyn Provider>),
+            Anthropic::Ready(provider) => Ok(Arc::clone(provider)),
             Anthropic::NotSetUp => Err(ResolveError::NoKey { model: model.to_owned() }),
             Anthropic::Broken(why) => Err(ResolveError::Provider(why.clone())),
         }
