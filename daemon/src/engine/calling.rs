@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentd_core::context::{normalize, resend};
+use agentd_core::context::{Sent, normalize, resend};
 use agentd_core::model::ending::{Ending, Repeats, judge};
 use agentd_core::model::fold::{FoldDelta, FoldEnd, Folded, Folder};
 use agentd_core::model::retry::{Failure, JITTER, Verdict, decide, retries_of};
@@ -114,7 +114,10 @@ impl Calling<'_> {
         let mut so_far = SoFar::default();
         loop {
             let request = self.request(conversation, plan, so_far.tail);
-            let answer = match self.persist(conversation, &request, &mut so_far.bill, tally).await? {
+            self.note_break(conversation, &request).await?;
+            let persisted = self.persist(conversation, &request, &mut so_far.bill, tally).await;
+            conversation.sent = Some(Box::new(Sent::from(request)));
+            let answer = match persisted? {
                 Persisted::Answer(answer) => answer,
                 Persisted::GaveUp(error) => return Ok(self.gave_up(error, so_far.bill)),
             };
@@ -143,6 +146,14 @@ impl Calling<'_> {
                 }
             }
         }
+    }
+
+    /// A request that does not begin with the one before costs the provider's cache, and bound models their thinking: told.
+    async fn note_break(&self, conversation: &mut Conversation, request: &ModelRequest) -> Result<(), Cut> {
+        let Some(Err(broken)) = conversation.sent.as_ref().map(|sent| sent.continues_in(request)) else { return Ok(()) };
+        conversation.cache_breaks += 1;
+        tracing::warn!(submission = %self.submission, count = conversation.cache_breaks, "{broken}");
+        self.append(conversation, vec![notice(broken.to_string())]).await
     }
 
     /// One request until it is answered, or its retries are used up.

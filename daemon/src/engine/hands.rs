@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use agentd_core::model::SystemPart;
 use agentd_core::model::fallback::{GoOver, go_over};
-use agentd_core::prompt::{Surroundings, system};
 use agentd_core::query::{
     AutoCompact, Budget, CallLimits, CallPlan, CompactPlan, Compaction, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed,
     PreparePlan, Prepared, Reply, Room, StopVerdict, StoreFailure, ToolBatch, ToolRun, Withheld,
@@ -62,11 +61,11 @@ impl<'a> EngineHands<'a> {
         around: &'a Surround,
         cancel: &'a Cancel,
         asked: Asked,
+        frame: Arc<[SystemPart]>,
         limits: Limits,
         tally: &'a mut Tally,
         spent: Money,
     ) -> Self {
-        let frame = frame(kit, around);
         Self {
             kit,
             conversation,
@@ -333,14 +332,4 @@ impl Hands for EngineHands<'_> {
 fn allowed_folders(kit: &Kit, around: &Surround) -> Arc<[AbsPath]> {
     let more = kit.settings.permissions.additional_directories.iter().filter_map(|dir| AbsPath::new(dir).ok());
     std::iter::once(around.meta.cwd.clone()).chain(more).collect()
-}
-
-fn frame(kit: &Kit, around: &Surround) -> Arc<[SystemPart]> {
-    let around = Surroundings {
-        cwd: around.meta.cwd.clone(),
-        platform: std::env::consts::OS.to_owned(),
-        date: super::kit::day(kit.clock.now()),
-        append: around.meta.append_system_prompt.clone(),
-    };
-    system(&around).into()
 }
