@@ -49,7 +49,7 @@ pub struct Models {
 }
 
 enum Anthropic {
-    Ready(Arc<AnthropicProvider>),
+    Ready(Box<AnthropicProvider>),
     NotSetUp,
     Broken(String),
 }
@@ -59,7 +59,7 @@ impl Models {
     #[must_use]
     pub fn new(settings: &Settings, vars: &impl Vars) -> Models {
         let anthropic = match anthropic(settings, vars) {
-            Ok(Some(provider)) => Anthropic::Ready(Arc::new(provider)),
+            Ok(Some(provider)) => Anthropic::Ready(Box::new(provider)),
             Ok(None) => Anthropic::NotSetUp,
             Err(error) => Anthropic::Broken(error.to_string()),
         };
@@ -100,7 +100,7 @@ impl Models {
             return Ok(Arc::new(RehearsalProvider::new(script(model, folder)?)));
         }
         match &self.anthropic {
-            Anthropic::Ready(provider) => Ok(Arc::clone(provider) as Arc<dyn Provider>),
+            Anthropic::Ready(provider) => Ok(Arc::new(provider.for_another())),
             Anthropic::NotSetUp => Err(ResolveError::NoKey { model: model.to_owned() }),
             Anthropic::Broken(why) => Err(ResolveError::Provider(why.clone())),
         }
