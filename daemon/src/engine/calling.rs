@@ -9,18 +9,21 @@ use agentd_core::model::ending::{Ending, Repeats, judge};
 use agentd_core::model::fold::{FoldDelta, FoldEnd, Folded, Folder};
 use agentd_core::model::retry::{Failure, JITTER, Verdict, decide, retries_of};
 use agentd_core::model::{ErrorClass, ModelError, ModelRequest, SystemPart, catalog, price};
-use agentd_core::query::{CallLimits, CallPlan, Cut, FailureKind, ModelFailure, Observed, OutputCap, Reply, ReplyEnd, ToolBatch, Withheld};
+use agentd_core::query::{
+    Budget, CallLimits, CallPlan, Cut, FailureKind, ModelFailure, Observed, OutputCap, Reply, ReplyEnd, ToolBatch, Withheld,
+};
 use agentd_types::content::plain_text;
 use agentd_types::event::AssistantMessage;
 use agentd_types::live::{Delta, Ephemeral, RetryCountdown};
 use agentd_types::system::{ApiRetry, System};
-use agentd_types::{Block, Body, Entry, MessageId, SubmissionId, Usage};
+use agentd_types::{Block, Body, Entry, MessageId, Money, SubmissionId, Usage};
 use futures_util::StreamExt;
 
 use super::cancel::Cancel;
 use super::conversation::Conversation;
 use super::kit::Kit;
 use super::ledger::{Durability, Feed, Ledger};
+use super::purse::Purse;
 use super::said::{self, meta_message};
 use super::tally::{Bill, Tally};
 use crate::models::provider::Provider;
@@ -38,6 +41,7 @@ pub struct Calling<'a> {
     pub provider: &'a dyn Provider,
     pub model: &'a str,
     pub frame: &'a Arc<[SystemPart]>,
+    pub purse: Purse,
     pub limits: CallLimits,
 }
 
@@ -52,6 +56,7 @@ pub struct Called {
 enum Persisted {
     Answer(Answer),
     GaveUp(ModelError),
+    OverBudget { spent: Money, limit: Money },
 }
 
 /// A whole answer that is not stored yet.
@@ -113,11 +118,18 @@ impl Calling<'_> {
     pub async fn call(&self, conversation: &mut Conversation, plan: CallPlan, tally: &mut Tally) -> Observed<Called> {
         let mut so_far = SoFar::default();
         loop {
+            // The first request was looked at by the gate; what follows in this call is not.
+            if let (true, Budget::Reached { spent, limit }) = (so_far.repeats != Repeats::default(), self.purse.after(so_far.bill.cost)) {
+                return Ok(Called { reply: so_far.bill.reply(ReplyEnd::OverBudget { spent, limit }), withheld: None });
+            }
             let request = self.request(conversation, plan, so_far.tail);
             self.note_break(conversation, &request).await?;
             let persisted = self.persist(conversation, &request, &mut so_far.bill, tally).await;
             conversation.sent = Some(Box::new(Sent::from(request)));
             let answer = match persisted? {
+                Persisted::OverBudget { spent, limit } => {
+                    return Ok(Called { reply: so_far.bill.reply(ReplyEnd::OverBudget { spent, limit }), withheld: None });
+                }
                 Persisted::Answer(answer) => answer,
                 Persisted::GaveUp(error) => return Ok(self.gave_up(error, so_far.bill)),
             };
@@ -193,6 +205,9 @@ impl Calling<'_> {
             match decide(&self.limits, failure, self.kit.entropy.up_to(JITTER)) {
                 Verdict::GiveUp => return Ok(Persisted::GaveUp(error)),
                 Verdict::Retry { delay_ms } => {
+                    if let Budget::Reached { spent, limit } = self.purse.after(bill.cost) {
+                        return Ok(Persisted::OverBudget { spent, limit });
+                    }
                     if let Err(cut) = self.wait(conversation, &error, failures, delay_ms).await {
                         tally.cut_short(*bill);
                         return Err(cut);

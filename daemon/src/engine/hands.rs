@@ -23,6 +23,7 @@ use super::engine::{Surround, loop_state};
 use super::kit::Kit;
 use super::ledger::{Durability, Receipt};
 use super::log::RoundLog;
+use super::purse::{Account, Purse};
 use super::said;
 use super::tally::{Bill, Tally};
 use crate::permissions::gate::Gate;
@@ -127,6 +128,7 @@ impl<'a> EngineHands<'a> {
             provider: self.asked.provider.as_ref(),
             model: &self.asked.model,
             frame: &self.frame,
+            purse: self.purse(),
             limits: CallLimits::with(provider.retry_base_ms, provider.silence_ms),
         };
         let called = calling.call(self.conversation, plan, self.tally).await?;
@@ -155,12 +157,13 @@ impl<'a> EngineHands<'a> {
 
     /// Whether there is money for one more request: of the session's life, and of this submission.
     fn budget(&self) -> Budget {
-        let session = self.conversation.cost + self.spent;
-        let reached = |spent: Money, limit: Option<Money>| limit.filter(|limit| spent >= *limit).map(|limit| (spent, limit));
-        let over = reached(session, self.around.meta.limits.max_budget).or_else(|| reached(self.spent, self.limits.max_budget));
-        match over {
-            Some((spent, limit)) => Budget::Reached { spent, limit },
-            None => Budget::Reserved,
+        self.purse().after(Money::ZERO)
+    }
+
+    fn purse(&self) -> Purse {
+        Purse {
+            session: Account { spent: self.conversation.cost + self.spent, limit: self.around.meta.limits.max_budget },
+            submission: Account { spent: self.spent, limit: self.limits.max_budget },
         }
     }
 
