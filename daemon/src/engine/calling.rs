@@ -9,9 +9,7 @@ use agentd_core::model::ending::{Ending, Repeats, judge};
 use agentd_core::model::fold::{FoldDelta, FoldEnd, Folded, Folder};
 use agentd_core::model::retry::{Failure, JITTER, Verdict, decide, retries_of};
 use agentd_core::model::{ErrorClass, ModelError, ModelRequest, SystemPart, catalog, price};
-use agentd_core::query::{
-    Budget, CallLimits, CallPlan, Cut, FailureKind, ModelFailure, Observed, OutputCap, Reply, ReplyEnd, ToolBatch, Withheld,
-};
+use agentd_core::query::{Budget, CallLimits, CallPlan, Cut, Observed, OutputCap, Reply, ReplyEnd};
 use agentd_types::content::plain_text;
 use agentd_types::event::AssistantMessage;
 use agentd_types::live::{Delta, Ephemeral, RetryCountdown};
@@ -27,6 +25,8 @@ use super::purse::Purse;
 use super::said::{self, meta_message};
 use super::tally::{Bill, Tally};
 use crate::models::provider::Provider;
+
+mod ends;
 
 /// Between two words of a countdown, in milliseconds.
 const TICK_MS: u64 = 1000;
@@ -63,16 +63,6 @@ enum Persisted {
 struct Answer {
     message: MessageId,
     folded: Folded,
-}
-
-/// What became of an answer.
-enum Fate {
-    /// With a notice, if something was odd.
-    Store(Option<String>),
-    /// The table decides.
-    HoldBack,
-    /// What was shown does not count, and why.
-    TakeBack(String),
 }
 
 /// What a call did before its present request.
@@ -274,53 +264,6 @@ impl Calling<'_> {
         }
     }
 
-    /// Stores the answer, or what stands for it, and says how the call ended.
-    async fn answered(
-        &self,
-        conversation: &mut Conversation,
-        answer: Answer,
-        ending: Ending,
-        mut so_far: SoFar,
-        tally: &mut Tally,
-    ) -> Observed<Called> {
-        let Answer { message, folded } = answer;
-        let calls = ToolBatch { calls: folded.calls().map(|(id, _, _)| id.clone()).collect() };
-        let refusal = folded.refusal.clone();
-        let assistant = self.as_message(message, folded);
-        so_far.said.push(plain_text(&assistant.content));
-        so_far.said.retain(|text| !text.is_empty());
-        tally.said(so_far.said.join("\n"), assistant.stop_reason.clone());
-        let (end, fate) = match ending {
-            Ending::Refused => {
-                let category = refusal.as_deref().map(|it| format!(" ({it})")).unwrap_or_default();
-                let said = format!("the model refused to answer{category}");
-                let failure = ModelFailure { kind: FailureKind::Refusal(refusal), status: None, message: said.clone() };
-                // Sent again, a refusal makes the next one: nothing of it stays.
-                (ReplyEnd::Failed(failure), Fate::TakeBack(said))
-            }
-            Ending::WindowFull => (ReplyEnd::Withheld(Withheld::PromptTooLong), Fate::HoldBack),
-            Ending::OutputLimit if calls.calls.is_empty() => (ReplyEnd::OutputLimit { calls }, Fate::HoldBack),
-            Ending::OutputLimit => (ReplyEnd::OutputLimit { calls }, Fate::Store(None)),
-            Ending::PausedOut => {
-                let text = format!("the model paused {} times in a row; its answer is taken as it is", self.limits.pauses);
-                (ReplyEnd::Whole { calls }, Fate::Store(Some(text)))
-            }
-            Ending::Silent => (ReplyEnd::Whole { calls }, Fate::Store(Some("the model's answer is empty".to_owned()))),
-            Ending::Stands | Ending::SendBack | Ending::AskAgain => (ReplyEnd::Whole { calls }, Fate::Store(None)),
-        };
-        let mut withheld = None;
-        match fate {
-            Fate::HoldBack => withheld = Some(assistant),
-            Fate::Store(why) => {
-                let entries = std::iter::once(Body::Assistant(assistant)).chain(why.map(notice)).collect();
-                self.append(conversation, entries).await?;
-            }
-            Fate::TakeBack(_) if assistant.content.is_empty() => {}
-            Fate::TakeBack(reason) => self.append(conversation, vec![Body::Tombstone { message, reason }]).await?,
-        }
-        Ok(Called { reply: so_far.bill.reply(end), withheld })
-    }
-
     /// What was shown of it is kept as text; a half thought or call is not.
     async fn interrupted(&self, conversation: &mut Conversation, message: MessageId, partial: Folded, shown: bool) -> Observed<Persisted> {
         let usage = partial.usage;
@@ -356,29 +299,6 @@ impl Calling<'_> {
         Ok(())
     }
 
-    fn gave_up(&self, error: ModelError, bill: Bill) -> Called {
-        let end = match error.class {
-            ErrorClass::PromptTooLong | ErrorClass::RequestTooLarge => ReplyEnd::Withheld(Withheld::PromptTooLong),
-            ErrorClass::MediaTooLarge => ReplyEnd::Withheld(Withheld::MediaTooLarge),
-            ErrorClass::ExpectFailed => failed(FailureKind::ExpectFailed, error),
-            class @ (ErrorClass::InvalidRequest
-            | ErrorClass::Authentication
-            | ErrorClass::Billing
-            | ErrorClass::Permission
-            | ErrorClass::NotFound
-            | ErrorClass::RateLimit
-            | ErrorClass::SpendLimit
-            | ErrorClass::Server
-            | ErrorClass::Overloaded
-            | ErrorClass::Timeout
-            | ErrorClass::Connect
-            | ErrorClass::StreamCut
-            | ErrorClass::Silence
-            | ErrorClass::Protocol) => failed(FailureKind::Api(class.name().to_owned()), error),
-        };
-        Called { reply: bill.reply(end), withheld: None }
-    }
-
     /// Each attempt is paid by itself: a price may depend on its size.
     fn pay(&self, bill: &mut Bill, tally: &mut Tally, usage: &Usage) {
         let spent = Bill { usage: *usage, cost: price::cost(self.model, usage).0 };
@@ -408,10 +328,6 @@ impl Calling<'_> {
 
 fn notice(text: String) -> Body {
     Body::System(System::Notice { text })
-}
-
-fn failed(kind: FailureKind, error: ModelError) -> ReplyEnd {
-    ReplyEnd::Failed(ModelFailure { kind, status: error.status, message: error.message })
 }
 
 fn as_delta(message: MessageId, delta: FoldDelta) -> Delta {

@@ -128,6 +128,11 @@ impl QueryEngine {
             self.cautioned.push(model.to_owned());
             entries.push(Entry::of(start.submission, Body::System(System::Notice { text: caution })));
         }
+        let wished = wished_fallbacks(&self.kit, start).len();
+        if wished > CallLimits::DEFAULT.fallbacks {
+            let text = format!("of {wished} fallback models the first {} are used", CallLimits::DEFAULT.fallbacks);
+            entries.push(Entry::of(start.submission, Body::System(System::Notice { text })));
+        }
         let frame = match self.standing_frame(model) {
             Some(frame) => frame,
             None => match cancel.race(self.make_frame(around)).await {
@@ -235,9 +240,13 @@ fn effective(kit: &Kit, model: &str) -> String {
 
 /// The models a submission may go over to: its own wish, or the settings'.
 fn fallbacks<'a>(kit: &'a Kit, start: &'a Start) -> &'a [String] {
+    let wished = wished_fallbacks(kit, start);
+    &wished[..wished.len().min(CallLimits::DEFAULT.fallbacks)]
+}
+
+fn wished_fallbacks<'a>(kit: &'a Kit, start: &'a Start) -> &'a [String] {
     let wished = &start.options.fallback_models;
-    let all = if wished.is_empty() { &kit.settings.fallback_models } else { wished };
-    &all[..all.len().min(CallLimits::DEFAULT.fallbacks)]
+    if wished.is_empty() { &kit.settings.fallback_models } else { wished }
 }
 
 /// The permission policy of a submission: the settings' rules, the session's own, and what answers put in force.
