@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentd_core::context::{Sent, normalize, resend};
 use agentd_core::model::ending::{Ending, Repeats, judge};
-use agentd_core::model::fold::{FoldDelta, FoldEnd, Folded, Folder};
+use agentd_core::model::fold::{Completed, FoldDelta, FoldEnd, Folded, Folder};
 use agentd_core::model::retry::{Failure, JITTER, Verdict, decide, retries_of};
 use agentd_core::model::{ErrorClass, ModelError, ModelRequest, SystemPart, catalog, price};
 use agentd_core::query::{Budget, CallLimits, CallPlan, Cut, Observed, OutputCap, Reply, ReplyEnd};
@@ -25,6 +25,8 @@ use super::purse::Purse;
 use super::said::{self, meta_message};
 use super::tally::{Bill, Tally};
 use crate::models::provider::Provider;
+use crate::tools::executor::Executor;
+use crate::tools::tool::Call;
 
 mod ends;
 
@@ -105,7 +107,13 @@ impl Calling<'_> {
     ///
     /// # Errors
     /// [`Cut`] when interrupted, or when the store fails.
-    pub async fn call(&self, conversation: &mut Conversation, plan: CallPlan, tally: &mut Tally) -> Observed<Called> {
+    pub async fn call(
+        &self,
+        conversation: &mut Conversation,
+        plan: CallPlan,
+        tally: &mut Tally,
+        executor: &mut Executor<'_>,
+    ) -> Observed<Called> {
         let mut so_far = SoFar::default();
         loop {
             // The first request was looked at by the gate; what follows in this call is not.
@@ -114,7 +122,7 @@ impl Calling<'_> {
             }
             let request = self.request(conversation, plan, so_far.tail);
             self.note_break(conversation, &request).await?;
-            let persisted = self.persist(conversation, &request, &mut so_far.bill, tally).await;
+            let persisted = self.persist(conversation, &request, &mut so_far.bill, tally, executor).await;
             conversation.sent = Some(Box::new(Sent::from(request)));
             let answer = match persisted? {
                 Persisted::OverBudget { spent, limit } => {
@@ -165,12 +173,13 @@ impl Calling<'_> {
         request: &ModelRequest,
         bill: &mut Bill,
         tally: &mut Tally,
+        executor: &mut Executor<'_>,
     ) -> Observed<Persisted> {
         let taken = conversation.call_ids();
         for failures in 1.. {
             let message = MessageId::from_u128(self.kit.entropy.id());
             let before = self.kit.clock.now();
-            let attempt = self.attempt(request, message, Arc::clone(&taken)).await;
+            let attempt = self.attempt(request, message, Arc::clone(&taken), executor).await;
             tally.waited_for_model(self.kit.clock.now().since(before));
             let (error, shown) = match attempt {
                 Attempt::Whole(folded) => {
@@ -230,8 +239,24 @@ impl Calling<'_> {
         }
     }
 
-    async fn attempt(&self, request: &ModelRequest, message: MessageId, taken: Arc<HashSet<agentd_types::ToolUseId>>) -> Attempt {
-        let mut folder = Folder::new(taken);
+    /// One attempt. Calls that may start while the model streams do; those of an attempt that came to nothing are discarded.
+    async fn attempt(
+        &self,
+        request: &ModelRequest,
+        message: MessageId,
+        taken: Arc<HashSet<agentd_types::ToolUseId>>,
+        executor: &mut Executor<'_>,
+    ) -> Attempt {
+        executor.discard();
+        let attempt = self.stream(request, message, Folder::new(taken), executor).await;
+        match attempt {
+            Attempt::Whole(_) => {}
+            Attempt::Broken { .. } | Attempt::Interrupted { .. } => executor.discard(),
+        }
+        attempt
+    }
+
+    async fn stream(&self, request: &ModelRequest, message: MessageId, mut folder: Folder, executor: &mut Executor<'_>) -> Attempt {
         let mut shown = false;
         let mut stream = match self.cancel.race(self.provider.send(request)).await {
             None => return Attempt::Interrupted { partial: folder.finish(), shown },
@@ -239,7 +264,7 @@ impl Calling<'_> {
             Some(Ok(stream)) => stream,
         };
         loop {
-            let fed = match self.cancel.race(stream.next()).await {
+            let fed = match self.cancel.race(beside(stream.next(), executor)).await {
                 None => return Attempt::Interrupted { partial: folder.finish(), shown },
                 Some(None) => break,
                 Some(Some(event)) => event.and_then(|event| folder.feed(event)),
@@ -249,7 +274,11 @@ impl Calling<'_> {
                     shown = true;
                     self.feed.show(Ephemeral::Delta(as_delta(message, delta)));
                 }
-                Ok(None) => {}
+                Ok(None) => match folder.take_completed() {
+                    Some(Completed::Call { id, name, input }) => executor.offer(Call { id, name, input }),
+                    Some(Completed::Unsure) => executor.wait_for_the_end(),
+                    None => {}
+                },
                 Err(error) => return Attempt::Broken { error, shown, usage: folder.usage() },
             }
         }
@@ -328,6 +357,17 @@ impl Calling<'_> {
 
 fn notice(text: String) -> Body {
     Body::System(System::Notice { text })
+}
+
+/// `next`, while the calls that have started go on.
+async fn beside<T>(next: impl Future<Output = T>, executor: &mut Executor<'_>) -> T {
+    tokio::pin!(next);
+    loop {
+        tokio::select! {
+            came = &mut next => return came,
+            () = executor.work() => {}
+        }
+    }
 }
 
 fn as_delta(message: MessageId, delta: FoldDelta) -> Delta {

@@ -22,12 +22,12 @@ use super::drive::Hands;
 use super::engine::{Surround, loop_state};
 use super::kit::Kit;
 use super::ledger::{Durability, Receipt};
-use super::log::RoundLog;
+use super::log::{RoundLog, RoundResults};
 use super::purse::{Account, Purse};
 use super::said;
 use super::tally::{Bill, Tally};
-use crate::permissions::gate::Gate;
-use crate::tools::run::{Interruption, run_batch};
+use crate::tools::executor::Executor;
+use crate::tools::run::{Interruption, Means};
 use crate::tools::tool::ToolContext;
 
 /// The hands of one submission.
@@ -43,6 +43,8 @@ pub struct EngineHands<'a> {
     tally: &'a mut Tally,
     /// An answer cut at the output limit: not stored until the table has decided what becomes of it.
     withheld: Option<AssistantMessage>,
+    /// The newest answer's calls: some may have started while it streamed.
+    executor: Option<Executor<'a>>,
     /// What this round learnt and is not in the log yet.
     learnt: Learnt,
     /// Commands leased by `gather`.
@@ -78,6 +80,7 @@ impl<'a> EngineHands<'a> {
             limits,
             tally,
             withheld: None,
+            executor: None,
             learnt: Learnt::default(),
             leased: 0,
             spent,
@@ -118,6 +121,7 @@ impl<'a> EngineHands<'a> {
     }
 
     async fn call(&mut self, plan: CallPlan) -> Observed<Called> {
+        self.executor = None;
         let provider = &self.kit.settings.provider;
         let calling = Calling {
             kit: self.kit,
@@ -131,7 +135,9 @@ impl<'a> EngineHands<'a> {
             purse: self.purse(),
             limits: CallLimits::with(provider.retry_base_ms, provider.silence_ms),
         };
-        let called = calling.call(self.conversation, plan, self.tally).await?;
+        let mut executor = self.executor();
+        let called = calling.call(self.conversation, plan, self.tally, &mut executor).await?;
+        self.executor = Some(executor);
         self.spent += called.reply.cost;
         Ok(called)
     }
@@ -153,6 +159,24 @@ impl<'a> EngineHands<'a> {
             self.append(entries, Durability::Written).await.map_err(Cut::StoreFailed)?;
         }
         Ok(went)
+    }
+
+    /// An executor for the calls of one message.
+    fn executor(&self) -> Executor<'a> {
+        let (kit, around, cancel) = (self.kit, self.around, self.cancel);
+        let means = Means {
+            tools: &kit.tools,
+            asker: around.asker.as_ref(),
+            policy: Box::new(move |context| super::engine::policy(kit, around, context)),
+            log: Box::new(RoundLog::new(self.start.submission, around.ledger.as_ref(), around.feed.as_ref())),
+            cancel: cancel.token().clone(),
+            why: Box::new(move || match cancel.reason() {
+                Some(InterruptReason::UserCancel) | None => Interruption::User,
+                Some(InterruptReason::Interrupt) => Interruption::Message,
+                Some(InterruptReason::Drain) => Interruption::Drain,
+            }),
+        };
+        Executor::new(means, self.tool_context())
     }
 
     /// Whether there is money for one more request: of the session's life, and of this submission.
@@ -284,26 +308,25 @@ impl Hands for EngineHands<'_> {
 
     async fn run_tools(&mut self, batch: ToolBatch) -> Observed<ToolRun> {
         let calls = self.conversation.calls(&batch.calls);
-        let mut context = self.tool_context();
-        let before = context.clone();
-        let log = RoundLog::new(self.start.submission, self.kit.entropy.as_ref(), self.around.ledger.as_ref(), self.around.feed.as_ref());
-        let gate = Gate::new(super::engine::policy(self.kit, self.around, &context), self.around.asker.as_ref());
-        let why = || match self.cancel.reason() {
-            Some(InterruptReason::UserCancel) | None => Interruption::User,
-            Some(InterruptReason::Interrupt) => Interruption::Message,
-            Some(InterruptReason::Drain) => Interruption::Drain,
+        // After a restart or an answer no call was made in this life of the submission.
+        let mut executor = self.executor.take().unwrap_or_else(|| self.executor());
+        let before = executor.context().clone();
+        let mut results = RoundResults {
+            submission: self.start.submission,
+            entropy: self.kit.entropy.as_ref(),
+            ledger: self.around.ledger.as_ref(),
+            conversation: self.conversation,
+            tally: self.tally,
         };
-        let run = run_batch(calls, &self.kit.tools, &mut context, &gate, &log, self.cancel.token(), &why).await;
-        let (appended, denials) = log.into_parts();
-        appended.iter().for_each(|event| self.conversation.fold(event));
-        self.tally.denied(denials);
-        for path in context.read_cache.changed_since(&before.read_cache) {
+        let run = executor.finish(calls, &mut results).await;
+        let after = executor.context();
+        for path in after.read_cache.changed_since(&before.read_cache) {
             self.learnt.seen.push(seen_fact(&path));
             self.conversation.read_cache.put(path);
         }
-        if context.cwd != before.cwd {
-            self.learnt.cwd = Some(context.cwd.clone());
-            self.conversation.cwd = Some(context.cwd);
+        if after.cwd != before.cwd {
+            self.learnt.cwd = Some(after.cwd.clone());
+            self.conversation.cwd = Some(after.cwd.clone());
         }
         run
     }

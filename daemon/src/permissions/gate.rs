@@ -31,10 +31,32 @@ pub enum Passage {
     StoreFailed(StoreFailure),
 }
 
+/// What the rules alone say of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    Go,
+    /// What the model is told.
+    Denied {
+        message: String,
+    },
+    /// Somebody is to be asked.
+    WouldAsk,
+}
+
 impl<'a> Gate<'a> {
     #[must_use]
     pub fn new(policy: Policy, asker: &'a dyn Asker) -> Self {
         Self { policy, asker }
+    }
+
+    /// What the rules alone say; nobody is asked.
+    #[must_use]
+    pub fn look(&self, tool: &str, effects: Effects, subject: &Subject) -> Look {
+        match decide(&self.policy, tool, effects, subject) {
+            Verdict::Allow { .. } => Look::Go,
+            Verdict::Deny { why } => Look::Denied { message: denied(&why) },
+            Verdict::Ask { .. } => Look::WouldAsk,
+        }
     }
 
     /// Decides, or asks and waits for the first answer.

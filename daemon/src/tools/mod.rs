@@ -2,7 +2,9 @@
 
 pub mod bash;
 mod edit;
+pub mod executor;
 mod input;
+mod large;
 mod output;
 mod read;
 pub mod registry;

@@ -14,6 +14,8 @@ pub struct Reply {
     pub(super) torn: Option<usize>,
     /// Waited for after the answer has begun.
     pub(super) gate: Option<Gate>,
+    /// Waited for before the answer's end is told.
+    pub(super) end_gate: Option<Gate>,
     /// Only for a request whose last message contains this.
     pub(super) marker: Option<String>,
     pub(super) usage: Counts,
@@ -94,7 +96,7 @@ pub(super) struct Counts {
 impl Reply {
     fn of(kind: Kind) -> Reply {
         let usage = Counts { input: 100, output: 20, cache_read: 0, cache_write: 0 };
-        Reply { kind, dialect: Dialect::Anthropic, torn: None, gate: None, marker: None, usage, wait: None }
+        Reply { kind, dialect: Dialect::Anthropic, torn: None, gate: None, end_gate: None, marker: None, usage, wait: None }
     }
 
     fn stream(items: Vec<Item>, end: End) -> Reply {
@@ -135,6 +137,13 @@ impl Reply {
     #[must_use]
     pub fn behind(mut self, gate: &Gate) -> Reply {
         self.gate = Some(gate.clone());
+        self
+    }
+
+    /// All its blocks, and its end only when `gate` is open.
+    #[must_use]
+    pub fn ends_behind(mut self, gate: &Gate) -> Reply {
+        self.end_gate = Some(gate.clone());
         self
     }
 

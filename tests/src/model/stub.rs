@@ -310,6 +310,12 @@ async fn write_events(write: &mut OwnedWriteHalf, events: &[String], ending: End
         {
             gate.passed().await;
         }
+        // What ends it are the last two: the stop reason, and the stop.
+        if index + 2 == events.len()
+            && let Some(gate) = reply.and_then(|reply| reply.end_gate.as_ref())
+        {
+            gate.passed().await;
+        }
         let piece = reply.and_then(|reply| reply.torn).unwrap_or(event.len());
         for chunk in event.as_bytes().chunks(piece) {
             write.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).await?;

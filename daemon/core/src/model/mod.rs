@@ -11,7 +11,7 @@ pub mod retry;
 pub mod stream;
 
 pub use catalog::{Known, ModelFacts, Prefix, Thinking};
-pub use fold::{FoldDelta, FoldEnd, Folded, Folder};
+pub use fold::{Completed, FoldDelta, FoldEnd, Folded, Folder};
 pub use repair::{Repair, unreadable_input};
 pub use request::{ApiMessage, ModelRequest, SystemPart};
 pub use retry::Verdict;

@@ -286,3 +286,20 @@ fn draining_starts_nothing() {
     world.apply(Event::Loaded);
     assert_eq!(world.machine.committed().queue.commands().len(), 1);
 }
+
+#[test]
+fn an_interrupt_of_a_start_that_the_store_refuses_is_answered() {
+    let mut world = World::new();
+    world.submit(1, Priority::Next, "hi");
+    world.apply(Event::Interrupt { ticket: Ticket(2), submission: None, by: person() });
+    assert_eq!(world.fail(), ["refuse 1 Store", "reload", "refuse 2 Store"]);
+}
+
+#[test]
+fn a_call_whose_question_the_store_refused_is_told() {
+    let mut world = World::new();
+    let from = world.running();
+    says_calls(&mut world, from, &["a"]);
+    world.asked(from, 5, "a", OnAsk::Wait);
+    assert_eq!(world.fail(), ["settle 5 StoreFailed", "reload"]);
+}
