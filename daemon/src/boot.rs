@@ -26,6 +26,7 @@ use crate::settings::{self, SettingsError};
 use crate::store::{BootId, Disk, Opened, Store};
 use crate::tools::bash::Bash;
 use crate::tools::registry::{ToolRegistry, built_in_files};
+use crate::tools::survey::Survey;
 
 /// What the daemon is started with: values only.
 pub struct Config {
@@ -148,13 +149,16 @@ fn kit(
     runtime_dir: &AbsPath,
 ) -> Kit {
     let mut tools = built_in_files();
-    tools.push(Arc::new(Bash::new(Shims::new(config.executable.clone(), runtime_dir.clone()))));
+    let shims = Shims::new(config.executable.clone(), runtime_dir.clone());
+    let survey = Survey::new(shims.clone());
+    tools.push(Arc::new(Bash::new(shims)));
     let tools = ToolRegistry::new(tools);
     Kit {
         models,
         specs: tools.specs(),
         tools,
         settings,
+        survey,
         clock,
         entropy: Arc::new(SystemEntropy),
         data_dir: config.layout.data_dir.clone(),

@@ -1,5 +1,7 @@
 //! Seeded worlds: sessions over crashes between any two acts, held against their promises. `SIM_SEEDS=first..last` plays others.
 
+use std::io::Write;
+
 use agentd_tests::sim::{Plan, Report, run, shortest};
 
 /// Acts of a world.
@@ -33,5 +35,7 @@ fn no_crash_breaks_a_promise() {
             Some((first.parse().ok()?, last.parse().ok()?))
         })
         .unwrap_or((0, 90));
-    println!("{:?}", play(first..last));
+    let report = play(first..last);
+    writeln!(std::io::stdout(), "{report:?}").unwrap();
+    assert!(report.crashes as u64 >= (last - first) * 5, "too little happened: {report:?}");
 }

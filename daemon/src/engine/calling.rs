@@ -4,28 +4,31 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentd_core::context::{normalize, resend};
+use agentd_core::context::{Sent, normalize, resend};
 use agentd_core::model::ending::{Ending, Repeats, judge};
 use agentd_core::model::fold::{Completed, FoldDelta, FoldEnd, Folded, Folder};
 use agentd_core::model::retry::{Failure, JITTER, Verdict, decide, retries_of};
 use agentd_core::model::{ErrorClass, ModelError, ModelRequest, SystemPart, catalog, price};
-use agentd_core::query::{CallLimits, CallPlan, Cut, FailureKind, ModelFailure, Observed, OutputCap, Reply, ReplyEnd, ToolBatch, Withheld};
+use agentd_core::query::{Budget, CallLimits, CallPlan, Cut, Observed, OutputCap, Reply, ReplyEnd};
 use agentd_types::content::plain_text;
 use agentd_types::event::AssistantMessage;
 use agentd_types::live::{Delta, Ephemeral, RetryCountdown};
 use agentd_types::system::{ApiRetry, System};
-use agentd_types::{Block, Body, Entry, MessageId, SubmissionId, Usage};
+use agentd_types::{Block, Body, Entry, MessageId, Money, SubmissionId, Usage};
 use futures_util::StreamExt;
 
 use super::cancel::Cancel;
 use super::conversation::Conversation;
 use super::kit::Kit;
 use super::ledger::{Durability, Feed, Ledger};
+use super::purse::Purse;
 use super::said::{self, meta_message};
 use super::tally::{Bill, Tally};
 use crate::models::provider::Provider;
 use crate::tools::executor::Executor;
 use crate::tools::tool::Call;
+
+mod ends;
 
 /// Between two words of a countdown, in milliseconds.
 const TICK_MS: u64 = 1000;
@@ -40,6 +43,7 @@ pub struct Calling<'a> {
     pub provider: &'a dyn Provider,
     pub model: &'a str,
     pub frame: &'a Arc<[SystemPart]>,
+    pub purse: Purse,
     pub limits: CallLimits,
 }
 
@@ -54,22 +58,13 @@ pub struct Called {
 enum Persisted {
     Answer(Answer),
     GaveUp(ModelError),
+    OverBudget { spent: Money, limit: Money },
 }
 
 /// A whole answer that is not stored yet.
 struct Answer {
     message: MessageId,
     folded: Folded,
-}
-
-/// What became of an answer.
-enum Fate {
-    /// With a notice, if something was odd.
-    Store(Option<String>),
-    /// The table decides.
-    HoldBack,
-    /// What was shown does not count, and why.
-    TakeBack(String),
 }
 
 /// What a call did before its present request.
@@ -121,8 +116,18 @@ impl Calling<'_> {
     ) -> Observed<Called> {
         let mut so_far = SoFar::default();
         loop {
+            // The first request was looked at by the gate; what follows in this call is not.
+            if let (true, Budget::Reached { spent, limit }) = (so_far.repeats != Repeats::default(), self.purse.after(so_far.bill.cost)) {
+                return Ok(Called { reply: so_far.bill.reply(ReplyEnd::OverBudget { spent, limit }), withheld: None });
+            }
             let request = self.request(conversation, plan, so_far.tail);
-            let answer = match self.persist(conversation, &request, &mut so_far.bill, tally, executor).await? {
+            self.note_break(conversation, &request).await?;
+            let persisted = self.persist(conversation, &request, &mut so_far.bill, tally, executor).await;
+            conversation.sent = Some(Box::new(Sent::from(request)));
+            let answer = match persisted? {
+                Persisted::OverBudget { spent, limit } => {
+                    return Ok(Called { reply: so_far.bill.reply(ReplyEnd::OverBudget { spent, limit }), withheld: None });
+                }
                 Persisted::Answer(answer) => answer,
                 Persisted::GaveUp(error) => return Ok(self.gave_up(error, so_far.bill)),
             };
@@ -151,6 +156,14 @@ impl Calling<'_> {
                 }
             }
         }
+    }
+
+    /// A request that does not begin with the one before costs the provider's cache, and bound models their thinking: told.
+    async fn note_break(&self, conversation: &mut Conversation, request: &ModelRequest) -> Result<(), Cut> {
+        let Some(Err(broken)) = conversation.sent.as_ref().map(|sent| sent.continues_in(request)) else { return Ok(()) };
+        conversation.cache_breaks += 1;
+        tracing::warn!(submission = %self.submission, count = conversation.cache_breaks, "{broken}");
+        self.append(conversation, vec![notice(broken.to_string())]).await
     }
 
     /// One request until it is answered, or its retries are used up.
@@ -191,6 +204,9 @@ impl Calling<'_> {
             match decide(&self.limits, failure, self.kit.entropy.up_to(JITTER)) {
                 Verdict::GiveUp => return Ok(Persisted::GaveUp(error)),
                 Verdict::Retry { delay_ms } => {
+                    if let Budget::Reached { spent, limit } = self.purse.after(bill.cost) {
+                        return Ok(Persisted::OverBudget { spent, limit });
+                    }
                     if let Err(cut) = self.wait(conversation, &error, failures, delay_ms).await {
                         tally.cut_short(*bill);
                         return Err(cut);
@@ -277,53 +293,6 @@ impl Calling<'_> {
         }
     }
 
-    /// Stores the answer, or what stands for it, and says how the call ended.
-    async fn answered(
-        &self,
-        conversation: &mut Conversation,
-        answer: Answer,
-        ending: Ending,
-        mut so_far: SoFar,
-        tally: &mut Tally,
-    ) -> Observed<Called> {
-        let Answer { message, folded } = answer;
-        let calls = ToolBatch { calls: folded.calls().map(|(id, _, _)| id.clone()).collect() };
-        let refusal = folded.refusal.clone();
-        let assistant = self.as_message(message, folded);
-        so_far.said.push(plain_text(&assistant.content));
-        so_far.said.retain(|text| !text.is_empty());
-        tally.said(so_far.said.join("\n"), assistant.stop_reason.clone());
-        let (end, fate) = match ending {
-            Ending::Refused => {
-                let category = refusal.as_deref().map(|it| format!(" ({it})")).unwrap_or_default();
-                let said = format!("the model refused to answer{category}");
-                let failure = ModelFailure { kind: FailureKind::Refusal(refusal), status: None, message: said.clone() };
-                // Sent again, a refusal makes the next one: nothing of it stays.
-                (ReplyEnd::Failed(failure), Fate::TakeBack(said))
-            }
-            Ending::WindowFull => (ReplyEnd::Withheld(Withheld::PromptTooLong), Fate::HoldBack),
-            Ending::OutputLimit if calls.calls.is_empty() => (ReplyEnd::OutputLimit { calls }, Fate::HoldBack),
-            Ending::OutputLimit => (ReplyEnd::OutputLimit { calls }, Fate::Store(None)),
-            Ending::PausedOut => {
-                let text = format!("the model paused {} times in a row; its answer is taken as it is", self.limits.pauses);
-                (ReplyEnd::Whole { calls }, Fate::Store(Some(text)))
-            }
-            Ending::Silent => (ReplyEnd::Whole { calls }, Fate::Store(Some("the model's answer is empty".to_owned()))),
-            Ending::Stands | Ending::SendBack | Ending::AskAgain => (ReplyEnd::Whole { calls }, Fate::Store(None)),
-        };
-        let mut withheld = None;
-        match fate {
-            Fate::HoldBack => withheld = Some(assistant),
-            Fate::Store(why) => {
-                let entries = std::iter::once(Body::Assistant(assistant)).chain(why.map(notice)).collect();
-                self.append(conversation, entries).await?;
-            }
-            Fate::TakeBack(_) if assistant.content.is_empty() => {}
-            Fate::TakeBack(reason) => self.append(conversation, vec![Body::Tombstone { message, reason }]).await?,
-        }
-        Ok(Called { reply: so_far.bill.reply(end), withheld })
-    }
-
     /// What was shown of it is kept as text; a half thought or call is not.
     async fn interrupted(&self, conversation: &mut Conversation, message: MessageId, partial: Folded, shown: bool) -> Observed<Persisted> {
         let usage = partial.usage;
@@ -357,29 +326,6 @@ impl Calling<'_> {
             }
         }
         Ok(())
-    }
-
-    fn gave_up(&self, error: ModelError, bill: Bill) -> Called {
-        let end = match error.class {
-            ErrorClass::PromptTooLong | ErrorClass::RequestTooLarge => ReplyEnd::Withheld(Withheld::PromptTooLong),
-            ErrorClass::MediaTooLarge => ReplyEnd::Withheld(Withheld::MediaTooLarge),
-            ErrorClass::ExpectFailed => failed(FailureKind::ExpectFailed, error),
-            class @ (ErrorClass::InvalidRequest
-            | ErrorClass::Authentication
-            | ErrorClass::Billing
-            | ErrorClass::Permission
-            | ErrorClass::NotFound
-            | ErrorClass::RateLimit
-            | ErrorClass::SpendLimit
-            | ErrorClass::Server
-            | ErrorClass::Overloaded
-            | ErrorClass::Timeout
-            | ErrorClass::Connect
-            | ErrorClass::StreamCut
-            | ErrorClass::Silence
-            | ErrorClass::Protocol) => failed(FailureKind::Api(class.name().to_owned()), error),
-        };
-        Called { reply: bill.reply(end), withheld: None }
     }
 
     /// Each attempt is paid by itself: a price may depend on its size.
@@ -422,10 +368,6 @@ async fn beside<T>(next: impl Future<Output = T>, executor: &mut Executor<'_>) -
             () = executor.work() => {}
         }
     }
-}
-
-fn failed(kind: FailureKind, error: ModelError) -> ReplyEnd {
-    ReplyEnd::Failed(ModelFailure { kind, status: error.status, message: error.message })
 }
 
 fn as_delta(message: MessageId, delta: FoldDelta) -> Delta {

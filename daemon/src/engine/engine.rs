@@ -3,14 +3,17 @@
 
 use std::sync::Arc;
 
-use agentd_core::model::catalog;
+use agentd_core::model::{SystemPart, catalog, price};
 use agentd_core::permission::{Policy, Scope};
-use agentd_core::query::{Abilities, CallLimits, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, Terminal, ToolBatch};
+use agentd_core::prompt::{Surroundings, frame, is_kept, system};
+use agentd_core::query::{
+    Abilities, CallLimits, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, StoreFailure, Terminal, ToolBatch,
+};
 use agentd_core::session::{Point, Standing, Start, StartFrom, TaskEnd};
 use agentd_types::outcome::SubmissionResult;
 use agentd_types::rule::Rule;
 use agentd_types::session::SessionMeta;
-use agentd_types::system::{Init, InterruptReason, LoopRecord, System};
+use agentd_types::system::{Frame, Init, InterruptReason, LoopRecord, System};
 use agentd_types::{Body, Entry, Money, SessionId};
 use tokio::sync::watch;
 
@@ -25,6 +28,7 @@ use super::said::{interrupt_marker, meta_message};
 use super::tally::{Bill, Tally};
 use crate::models::provider::Provider;
 use crate::permissions::asker::Asker;
+use crate::tools::survey::Surveyed;
 use crate::tools::tool::ToolContext;
 
 /// What a submission gets from its session.
@@ -44,12 +48,16 @@ pub struct QueryEngine {
     conversation: Conversation,
     /// Who was asked last; a provider may count a session's requests.
     provider: Option<(String, Arc<dyn Provider>)>,
+    /// The system field, the same until the conversation is loaded again.
+    frame: Option<Arc<[SystemPart]>>,
+    /// Models that are in no table and were spoken of.
+    cautioned: Vec<String>,
 }
 
 impl QueryEngine {
     #[must_use]
     pub fn new(kit: Arc<Kit>, conversation: Conversation) -> QueryEngine {
-        QueryEngine { kit, conversation, provider: None }
+        QueryEngine { kit, conversation, provider: None, frame: None, cautioned: Vec::new() }
     }
 
     /// Folds an event that the session appended by itself (a prompt, a synthetic result).
@@ -75,14 +83,12 @@ impl QueryEngine {
                 return (self, end);
             }
         };
-        if let StartFrom::Prompt = start.from
-            && let Err(failure) =
-                around.ledger.append(vec![init(&kit, &start, &around, &model, provider.key_source())], Durability::Written).await
-        {
-            return (self, TaskEnd::Failed(failure));
-        }
+        let frame = match self.open(&start, &around, &cancel, Opening { model: &model, key_source: provider.key_source() }).await {
+            Ok(frame) => frame,
+            Err(failure) => return (self, TaskEnd::Failed(failure)),
+        };
         let asked = Asked::new(model, provider, fallbacks(&kit, &start));
-        let mut hands = EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, asked, limits, &mut tally, spent);
+        let mut hands = EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, asked, frame, limits, &mut tally, spent);
         let ended = drive(state, first, &limits, &mut hands).await;
         if let Err(failure) = hands.keep_withheld().await {
             drop(hands);
@@ -102,6 +108,75 @@ impl QueryEngine {
             Ended::Failed(failure) => TaskEnd::Failed(failure),
         };
         (self, end)
+    }
+
+    /// Says what the submission starts with, and what stands in front of its messages.
+    async fn open(
+        &mut self,
+        start: &Start,
+        around: &Surround,
+        cancel: &Cancel,
+        opening: Opening<'_>,
+    ) -> Result<Arc<[SystemPart]>, StoreFailure> {
+        let Opening { model, key_source } = opening;
+        let mut entries = Vec::with_capacity(3);
+        match start.from {
+            StartFrom::Prompt => entries.push(init(&self.kit, start, around, model, key_source)),
+            StartFrom::Reopen { .. } => {}
+        }
+        if let Some(caution) = price::caution(model).filter(|_| !self.cautioned.iter().any(|it| it == model)) {
+            self.cautioned.push(model.to_owned());
+            entries.push(Entry::of(start.submission, Body::System(System::Notice { text: caution })));
+        }
+        let wished = wished_fallbacks(&self.kit, start).len();
+        if wished > CallLimits::DEFAULT.fallbacks {
+            let text = format!("of {wished} fallback models the first {} are used", CallLimits::DEFAULT.fallbacks);
+            entries.push(Entry::of(start.submission, Body::System(System::Notice { text })));
+        }
+        let frame = match self.standing_frame(model) {
+            Some(frame) => frame,
+            None => match cancel.race(self.make_frame(around)).await {
+                Some(frame) => {
+                    entries.push(Entry::of(start.submission, Body::System(System::Frame(frame.clone()))));
+                    Arc::new(frame)
+                }
+                // Nothing is asked any more.
+                None => Arc::new(Frame { fixed: String::new(), tail: String::new() }),
+            },
+        };
+        if !entries.is_empty() {
+            let receipt = around.ledger.append(entries, Durability::Written).await?;
+            receipt.iter().for_each(|event| self.conversation.fold(event));
+        }
+        let parts: Arc<[SystemPart]> = match &self.frame {
+            Some(parts) => Arc::clone(parts),
+            None => system(&frame).into(),
+        };
+        if self.conversation.frame.is_some() {
+            self.frame = Some(Arc::clone(&parts));
+        }
+        Ok(parts)
+    }
+
+    /// The recorded frame, while it holds.
+    fn standing_frame(&self, model: &str) -> Option<Arc<Frame>> {
+        let frame = self.conversation.frame.clone()?;
+        let age_ms = self.kit.clock.now().since(self.conversation.frame_used_at);
+        let holds = self.frame.is_some() || is_kept(catalog::look_up(model).0.prefix, age_ms);
+        holds.then_some(frame)
+    }
+
+    async fn make_frame(&self, around: &Surround) -> Frame {
+        let meta = &around.meta;
+        let Surveyed { os, git } = self.kit.survey.look(&meta.cwd, &meta.environment).await;
+        frame(&Surroundings {
+            cwd: meta.cwd.clone(),
+            platform: std::env::consts::OS.to_owned(),
+            os,
+            date: super::kit::day(self.conversation.created_at),
+            git,
+            append: meta.append_system_prompt.clone(),
+        })
     }
 
     /// The session's provider; reading a rehearsal's script blocks.
@@ -144,6 +219,12 @@ impl QueryEngine {
     }
 }
 
+/// Who is asked first.
+struct Opening<'a> {
+    model: &'a str,
+    key_source: &'a str,
+}
+
 /// How the loop was left.
 struct LastState {
     terminal: Terminal,
@@ -159,9 +240,13 @@ fn effective(kit: &Kit, model: &str) -> String {
 
 /// The models a submission may go over to: its own wish, or the settings'.
 fn fallbacks<'a>(kit: &'a Kit, start: &'a Start) -> &'a [String] {
+    let wished = wished_fallbacks(kit, start);
+    &wished[..wished.len().min(CallLimits::DEFAULT.fallbacks)]
+}
+
+fn wished_fallbacks<'a>(kit: &'a Kit, start: &'a Start) -> &'a [String] {
     let wished = &start.options.fallback_models;
-    let all = if wished.is_empty() { &kit.settings.fallback_models } else { wished };
-    &all[..all.len().min(CallLimits::DEFAULT.fallbacks)]
+    if wished.is_empty() { &kit.settings.fallback_models } else { wished }
 }
 
 /// The permission policy of a submission: the settings' rules, the session's own, and what answers put in force.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use agentd_core::model::SystemPart;
 use agentd_core::model::fallback::{GoOver, go_over};
-use agentd_core::prompt::{Surroundings, system};
 use agentd_core::query::{
     AutoCompact, Budget, CallLimits, CallPlan, CompactPlan, Compaction, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed,
     PreparePlan, Prepared, Reply, Room, StopVerdict, StoreFailure, ToolBatch, ToolRun, Withheld,
@@ -24,6 +23,7 @@ use super::engine::{Surround, loop_state};
 use super::kit::Kit;
 use super::ledger::{Durability, Receipt};
 use super::log::{RoundLog, RoundResults};
+use super::purse::{Account, Purse};
 use super::said;
 use super::tally::{Bill, Tally};
 use crate::tools::executor::Executor;
@@ -64,11 +64,11 @@ impl<'a> EngineHands<'a> {
         around: &'a Surround,
         cancel: &'a Cancel,
         asked: Asked,
+        frame: Arc<[SystemPart]>,
         limits: Limits,
         tally: &'a mut Tally,
         spent: Money,
     ) -> Self {
-        let frame = frame(kit, around);
         Self {
             kit,
             conversation,
@@ -132,6 +132,7 @@ impl<'a> EngineHands<'a> {
             provider: self.asked.provider.as_ref(),
             model: &self.asked.model,
             frame: &self.frame,
+            purse: self.purse(),
             limits: CallLimits::with(provider.retry_base_ms, provider.silence_ms),
         };
         let mut executor = self.executor();
@@ -180,12 +181,13 @@ impl<'a> EngineHands<'a> {
 
     /// Whether there is money for one more request: of the session's life, and of this submission.
     fn budget(&self) -> Budget {
-        let session = self.conversation.cost + self.spent;
-        let reached = |spent: Money, limit: Option<Money>| limit.filter(|limit| spent >= *limit).map(|limit| (spent, limit));
-        let over = reached(session, self.around.meta.limits.max_budget).or_else(|| reached(self.spent, self.limits.max_budget));
-        match over {
-            Some((spent, limit)) => Budget::Reached { spent, limit },
-            None => Budget::Reserved,
+        self.purse().after(Money::ZERO)
+    }
+
+    fn purse(&self) -> Purse {
+        Purse {
+            session: Account { spent: self.conversation.cost + self.spent, limit: self.around.meta.limits.max_budget },
+            submission: Account { spent: self.spent, limit: self.limits.max_budget },
         }
     }
 
@@ -356,14 +358,4 @@ impl Hands for EngineHands<'_> {
 fn allowed_folders(kit: &Kit, around: &Surround) -> Arc<[AbsPath]> {
     let more = kit.settings.permissions.additional_directories.iter().filter_map(|dir| AbsPath::new(dir).ok());
     std::iter::once(around.meta.cwd.clone()).chain(more).collect()
-}
-
-fn frame(kit: &Kit, around: &Surround) -> Arc<[SystemPart]> {
-    let around = Surroundings {
-        cwd: around.meta.cwd.clone(),
-        platform: std::env::consts::OS.to_owned(),
-        date: super::kit::day(kit.clock.now()),
-        append: around.meta.append_system_prompt.clone(),
-    };
-    system(&around).into()
 }

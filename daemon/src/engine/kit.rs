@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::models::Models;
 use crate::tools::registry::ToolRegistry;
+use crate::tools::survey::Survey;
 
 /// The engine's equipment.
 pub struct Kit {
@@ -17,6 +18,7 @@ pub struct Kit {
     pub tools: ToolRegistry,
     pub specs: Arc<[ToolSpec]>,
     pub settings: Settings,
+    pub survey: Survey,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     /// Where sessions keep files of their own.

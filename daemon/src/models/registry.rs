@@ -49,7 +49,9 @@ pub struct Models {
 }
 
 enum Anthropic {
-    Ready(Arc<dyn Provider>),
+    Ready(Box<AnthropicProvider>),
+    /// Handed in whole.
+    Given(Arc<dyn Provider>),
     NotSetUp,
     Broken(String),
 }
@@ -59,12 +61,12 @@ impl Models {
     #[must_use]
     pub fn new(settings: &Settings, vars: &impl Vars) -> Models {
         let anthropic = match anthropic(settings, vars) {
-            Ok(Some(provider)) => Anthropic::Ready(Arc::new(provider)),
+            Ok(Some(provider)) => Anthropic::Ready(Box::new(provider)),
             Ok(None) => Anthropic::NotSetUp,
             Err(error) => Anthropic::Broken(error.to_string()),
         };
         let fallback = match &anthropic {
-            Anthropic::Ready(_) | Anthropic::Broken(_) => DEFAULT_MODEL,
+            Anthropic::Ready(_) | Anthropic::Given(_) | Anthropic::Broken(_) => DEFAULT_MODEL,
             Anthropic::NotSetUp => REHEARSAL,
         };
         let wished = settings.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
@@ -74,7 +76,7 @@ impl Models {
     /// One provider for every model but the rehearsal.
     #[must_use]
     pub fn of(provider: Arc<dyn Provider>, default_model: &str) -> Models {
-        Models { default: default_model.to_owned(), anthropic: Anthropic::Ready(provider) }
+        Models { default: default_model.to_owned(), anthropic: Anthropic::Given(provider) }
     }
 
     /// The model of new sessions.
@@ -106,7 +108,8 @@ impl Models {
             return Ok(Arc::new(RehearsalProvider::new(script(model, folder)?)));
         }
         match &self.anthropic {
-            Anthropic::Ready(provider) => Ok(Arc::clone(provider)),
+            Anthropic::Ready(provider) => Ok(Arc::new(provider.for_another())),
+            Anthropic::Given(provider) => Ok(Arc::clone(provider)),
             Anthropic::NotSetUp => Err(ResolveError::NoKey { model: model.to_owned() }),
             Anthropic::Broken(why) => Err(ResolveError::Provider(why.clone())),
         }

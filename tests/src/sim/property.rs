@@ -227,7 +227,10 @@ impl Property for Settled {
             log[1..].iter().for_each(|(event, _)| projection.fold(event));
             if !projection.queue.commands().is_empty() || projection.run.is_some() {
                 let waiting = projection.queue.commands().len();
-                return Err(format!("{session}: {waiting} commands wait, the submission {:?} has no result", projection.run.map(|run| run.id)));
+                return Err(format!(
+                    "{session}: {waiting} commands wait, the submission {:?} has no result",
+                    projection.run.map(|run| run.id)
+                ));
             }
         }
         Ok(())

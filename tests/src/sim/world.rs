@@ -9,12 +9,14 @@ use std::time::Duration;
 use agentd::boot;
 use agentd::engine::Kit;
 use agentd::models::Models;
+use agentd::processes::Shims;
 use agentd::rpc::WireCodec;
 use agentd::sessions::codec::Codec;
 use agentd::sessions::{Registry, Shared};
 use agentd::store::memory::Operation;
 use agentd::store::{BootId, Limits, MemoryFiles, Stepped, Stepper, Store};
 use agentd::tools::registry::ToolRegistry;
+use agentd::tools::survey::Survey;
 use agentd_types::config::Settings;
 use agentd_types::{AbsPath, Seq, SessionId};
 
@@ -190,20 +192,15 @@ impl World {
 
     fn finished(&self, found: &Found) -> Result<(), Violation> {
         let seen = self.facts.seen();
-        property::all().into_iter().try_for_each(|property| {
-            property.finish(found, &seen).map_err(|what| Violation { property: property.name(), what })
-        })
+        property::all()
+            .into_iter()
+            .try_for_each(|property| property.finish(found, &seen).map_err(|what| Violation { property: property.name(), what }))
     }
 
     /// Opens what is on the disk, holds it against what was seen, and starts the sessions.
     async fn open(&mut self) -> Result<Life, Violation> {
-        let limits = Limits {
-            segment: 16 * 1024,
-            chunk: 4 * 1024,
-            group_batches: 1 + self.rng.below(8),
-            cache: 8 * 1024,
-            ..Limits::default()
-        };
+        let limits =
+            Limits { segment: 16 * 1024, chunk: 4 * 1024, group_batches: 1 + self.rng.below(8), cache: 8 * 1024, ..Limits::default() };
         let boot = BootId::new(&self.boots.to_string());
         let opened = Store::open_stepped(Path::new(DIR), Arc::new(self.files.clone()), boot, limits);
         let (store, opened, stepper) = opened.map_err(|error| Violation { property: "opens", what: error.to_string() })?;
@@ -231,9 +228,11 @@ impl World {
             specs: tools.specs(),
             tools,
             settings: Settings::default(),
+            // Never asked: the sessions' folder does not exist.
+            survey: Survey::new(Shims::new(path("/sim/agentd"), path("/sim/run"))),
             clock: Arc::clone(&self.clock) as _,
             entropy: Arc::clone(&self.entropy) as _,
-            data_dir: AbsPath::new("/sim/data").unwrap_or_else(|_| unreachable!("it is absolute")),
+            data_dir: path("/sim/data"),
             home: None,
             protected: Vec::new(),
         }
@@ -279,6 +278,10 @@ impl World {
         }
         Ok(found)
     }
+}
+
+fn path(path: &str) -> AbsPath {
+    AbsPath::new(path).unwrap_or_else(|_| unreachable!("it is absolute"))
 }
 
 /// One thread, and a clock that goes on only when nothing else can.

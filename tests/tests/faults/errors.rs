@@ -146,6 +146,16 @@ async fn cut_every_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repeat_that_nobody_pays_for_is_not_sent() {
+    let stand = Stand::new([cut_off("Half an")]).await;
+    // 100 tokens of input at $2 a million were used by the answer that broke.
+    let ran = stand.run(&["--max-budget-usd", "0.0002"]);
+    assert_eq!((ran.end().0, ran.end().1), (Some(3), "budget_exhausted"), "{ran:?}");
+    assert_eq!(stand.stub.requests().len(), 1);
+    stand.goes_on();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_error_event_in_the_middle_ends_the_stream_at_once() {
     // The connection stays open: whoever waits for its end waits for ever.
     let ran =

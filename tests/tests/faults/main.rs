@@ -5,5 +5,6 @@ mod answers;
 mod errors;
 mod fallback;
 mod odd;
+mod prefix;
 mod stand;
 mod tools;

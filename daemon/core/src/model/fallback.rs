@@ -17,7 +17,10 @@ pub struct GoOver {
 /// would fail there too, or is somebody's own mistake.
 #[must_use]
 pub fn go_over(end: &ReplyEnd) -> Option<GoOver> {
-    let ReplyEnd::Failed(failure) = end else { return None };
+    let failure = match end {
+        ReplyEnd::Failed(failure) => failure,
+        ReplyEnd::Whole { .. } | ReplyEnd::OutputLimit { .. } | ReplyEnd::Withheld(_) | ReplyEnd::OverBudget { .. } => return None,
+    };
     match &failure.kind {
         FailureKind::Api(class) if class == ErrorClass::Overloaded.name() => {
             Some(GoOver { error: ErrorClass::Overloaded.name(), reason: format!("it stays overloaded ({})", failure.message) })

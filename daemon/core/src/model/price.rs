@@ -93,6 +93,22 @@ pub fn basis(model: &str) -> CostBasis {
     }
 }
 
+/// What a person should know of a model that is not in the tables; nothing of one that is.
+#[must_use]
+pub fn caution(model: &str) -> Option<String> {
+    match basis(model) {
+        CostBasis::Listed => None,
+        CostBasis::Family => Some(format!("model `{model}` is not in the tables: its family's newest limits and prices are used")),
+        CostBasis::Unknown => {
+            let facts = catalog::look_up(model).0;
+            Some(format!(
+                "model `{model}` is not in the tables: a window of {} and {} output tokens are guessed; its cost is unknown and counted as nothing",
+                facts.context_window, facts.max_output
+            ))
+        }
+    }
+}
+
 fn find(model: &str) -> (Option<&'static Row>, Known) {
     let name = catalog::canonical(model);
     if let Some(row) = TABLE.iter().find(|row| row.model == name) {
