@@ -1,7 +1,9 @@
 //! Servers that fail, streams that break, models that go silent: retried by class, visible, bounded.
 
+use agentd_client::{Connection, Update};
 use agentd_tests::model::{Item, Reply, breaks, call, cut_off, cuts, ends_short, fails, only_pings, page, says, stalls, thinks, too_long};
 use agentd_tests::program::eventually;
+use agentd_types::AbsPath;
 
 use crate::stand::{Ran, Stand};
 
@@ -173,7 +175,7 @@ async fn an_error_event_that_does_not_pass_is_not_repeated() {
 async fn silence_has_a_timer_and_pings_do_not_mask_it() {
     let stand = Stand::new([stalls("One"), only_pings("Two"), thinks("hm", "Done.")])
         .await
-        .settings(r#"{"provider": {"retryBaseMs": 1, "silenceMs": 400}}"#);
+        .settings(r#"{"provider": {"retryBaseMs": 1, "silenceMs": 1000}}"#);
     let ran = stand.run(&[]);
     assert_eq!(ran.end(), (Some(0), "completed", "Done."), "{ran:?}");
     assert_eq!(ran.retries(), ["stream_silent - 1/10", "stream_silent - 2/10"]);
@@ -211,6 +213,16 @@ async fn a_wait_for_a_retry_can_be_interrupted() {
     let ran = interrupted(&stand, async |stand: &Stand| {
         stand.stub.asked(1).await;
         eventually("the retry is announced", || stand.log().iter().any(|event| event["subtype"] == "api_retry").then_some(()));
+        let socket = AbsPath::new(stand.world.path("s.sock")).unwrap();
+        let connection = Connection::open(&socket, "a watcher").await.unwrap();
+        let mut attach = connection.attach("s", None, true).await.unwrap();
+        let counted = loop {
+            if let Update::Countdown(counted) = attach.next().await.unwrap() {
+                break counted;
+            }
+        };
+        assert!((counted.attempt, counted.max_retries) == (1, 10) && counted.left_ms < 600_000, "{counted:?}");
+        assert_eq!(counted.left_ms % 1000, 0);
     })
     .await;
     assert_eq!((ran.code, ran.result()["terminal_reason"].as_str()), (Some(130), Some("aborted_streaming")), "{ran:?}");
