@@ -3,12 +3,17 @@
 pub mod bash;
 mod edit;
 pub mod executor;
+mod glob;
+mod grep;
 mod input;
 mod large;
 mod output;
 mod read;
 pub mod registry;
 pub mod run;
+mod search;
+mod sleep;
 pub mod survey;
+mod todo;
 pub mod tool;
 mod write;
