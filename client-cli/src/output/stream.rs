@@ -51,6 +51,8 @@ pub fn lines(event: &Event) -> Vec<Value> {
         | Body::Tombstone { .. }
         | Body::PermissionRequest(_)
         | Body::PermissionResolved(_)
+        | Body::Question(_)
+        | Body::Answer(_)
         | Body::Queue(_) => Vec::new(),
     }
 }

@@ -14,6 +14,8 @@ pub struct Tally {
     stop_reason: Option<String>,
     api_ms: u64,
     denials: Vec<Denial>,
+    /// How many of them a `loop_state` record holds.
+    recorded: usize,
     answered: Vec<CommandId>,
 }
 
@@ -21,9 +23,9 @@ impl Tally {
     #[must_use]
     pub fn new(start: &Start, model: &str, said: Option<String>) -> Tally {
         // Gone on with in the middle: what was said before is its text until more is.
-        let text = match start.from {
-            StartFrom::Prompt => String::new(),
-            StartFrom::Reopen { .. } => said.unwrap_or_default(),
+        let (text, denials) = match &start.from {
+            StartFrom::Prompt => (String::new(), Vec::new()),
+            StartFrom::Reopen { denials, .. } => (said.unwrap_or_default(), denials.clone()),
         };
         Tally {
             submission: start.submission,
@@ -32,7 +34,8 @@ impl Tally {
             text,
             stop_reason: None,
             api_ms: 0,
-            denials: Vec::new(),
+            recorded: denials.len(),
+            denials,
             answered: start.commands.clone(),
         }
     }
@@ -49,6 +52,13 @@ impl Tally {
 
     pub fn denied(&mut self, denials: Vec<Denial>) {
         self.denials.extend(denials);
+    }
+
+    /// Calls denied since this was asked last: they go into the next record, so that no restart forgets them.
+    pub fn unrecorded_denials(&mut self) -> Vec<Denial> {
+        let new = self.denials[self.recorded..].to_vec();
+        self.recorded = self.denials.len();
+        new
     }
 
     /// A queued command joined.
