@@ -250,7 +250,7 @@ pub enum Command {
     Rm { session: String },
     /// Rename a session.
     Rename { session: String, name: String },
-    /// Open permission requests.
+    /// Open permission requests and questions.
     Permissions {
         session: String,
         /// Answered ones too.
@@ -275,6 +275,14 @@ pub enum Command {
         /// What the model is told.
         #[arg(long)]
         message: Option<String>,
+    },
+    /// Answer a question.
+    Answer {
+        session: String,
+        question: String,
+        /// An option's number or label, or a text of your own; several where several may be chosen.
+        #[arg(required = true)]
+        choice: Vec<String>,
     },
     /// The daemon itself.
     Daemon {

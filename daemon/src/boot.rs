@@ -22,8 +22,9 @@ use crate::rpc::{self, Facts, Rpc, Stage, WireCodec};
 use crate::sessions::codec::Codec;
 use crate::sessions::keeper::{self, Found};
 use crate::sessions::{Registry, Shared, load};
-use crate::settings::{self, SettingsError};
+use crate::settings::{self, Folders, SettingsError};
 use crate::store::{BootId, Disk, Opened, Store};
+use crate::tools::ask::AskUser;
 use crate::tools::bash::Bash;
 use crate::tools::registry::{ToolRegistry, built_in_files};
 use crate::tools::survey::Survey;
@@ -65,6 +66,7 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     for warning in &loaded.warnings {
         tracing::warn!(settings = %layout.settings, "{warning}");
     }
+    let folders = Folders::open(layout.settings.as_path())?;
     let lock = Lock::take(&layout.socket)?;
     // Before the socket: a daemon that cannot open its store must not look as if it ran.
     let (store, opened) = open_store(layout.data_dir.clone()).await?;
@@ -90,8 +92,9 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     let runtime_dir = layout.socket.parent().unwrap_or_else(|| layout.data_dir.clone());
     // Orphans of a killed daemon are gone before the first call is answered.
     processes::end_leftovers(&runtime_dir).await;
-    let kit = Arc::new(kit(&config, loaded.settings, models, clock, &runtime_dir));
-    let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec) });
+    let rules = Arc::new(folders.clone());
+    let kit = Arc::new(kit(&config, loaded.settings, folders, models, clock, &runtime_dir));
+    let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec), rules });
     let registry = open_sessions(shared).await?;
     stage.send_replace(Stage::Ready(registry.clone()));
     tracing::info!(socket = %layout.socket, data = %layout.data_dir, "ready");
@@ -144,6 +147,7 @@ fn key_source(models: &Models) -> String {
 fn kit(
     config: &Config,
     settings: agentd_types::config::Settings,
+    folders: Folders,
     models: Arc<Models>,
     clock: Arc<dyn Clock>,
     runtime_dir: &AbsPath,
@@ -152,6 +156,7 @@ fn kit(
     let shims = Shims::new(config.executable.clone(), runtime_dir.clone());
     let survey = Survey::new(shims.clone());
     tools.push(Arc::new(Bash::new(shims)));
+    tools.push(Arc::new(AskUser::default()));
     let tools = ToolRegistry::new(tools);
     Kit {
         models,
@@ -159,11 +164,15 @@ fn kit(
         tools,
         settings,
         survey,
+        folders,
         clock,
         entropy: Arc::new(SystemEntropy),
         data_dir: config.layout.data_dir.clone(),
         home: config.home.clone(),
-        protected: vec![config.layout.data_dir.clone(), runtime_dir.clone()],
+        protected: [Some(config.layout.data_dir.clone()), Some(runtime_dir.clone()), config.layout.settings.parent()]
+            .into_iter()
+            .flatten()
+            .collect(),
     }
 }
 

@@ -90,6 +90,8 @@ impl Printer {
             | Body::Attachment(_)
             | Body::PermissionRequest(_)
             | Body::PermissionResolved(_)
+            | Body::Question(_)
+            | Body::Answer(_)
             | Body::Queue(_) => Ok(()),
         }
     }
@@ -132,6 +134,10 @@ impl Printer {
         match &self.look {
             Look::Live { .. } | Look::Answer => {}
             Look::Object | Look::Lines { .. } => Out::json(&result::parked(waiting))?,
+        }
+        for question in waiting.questions {
+            Out::note(&agentd_tui::plain::asked(question));
+            Out::note(&format!("  answer it: agent answer {} {} CHOICE", waiting.session, question.id));
         }
         for request in waiting.open {
             Out::note(&format!("parked: {} {} waits for an answer (request {})", request.tool_name, request.input, request.id));

@@ -61,6 +61,8 @@ pub fn lines(event: &Event) -> Vec<Value> {
         | Body::System(_)
         | Body::PermissionRequest(_)
         | Body::PermissionResolved(_)
+        | Body::Question(_)
+        | Body::Answer(_)
         | Body::Queue(_) => Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use agentd_core::context::{Sent, normalize, resend};
 use agentd_core::model::ending::{Ending, Repeats, judge};
 use agentd_core::model::fold::{Completed, FoldDelta, FoldEnd, Folded, Folder};
 use agentd_core::model::retry::{Failure, JITTER, Verdict, decide, retries_of};
-use agentd_core::model::{ErrorClass, ModelError, ModelRequest, SystemPart, catalog, price};
+use agentd_core::model::{ErrorClass, ModelError, ModelRequest, StreamEvent, SystemPart, catalog, price};
 use agentd_core::query::{Budget, CallLimits, CallPlan, Cut, Observed, OutputCap, Reply, ReplyEnd};
 use agentd_types::content::plain_text;
 use agentd_types::event::AssistantMessage;
@@ -21,6 +21,7 @@ use super::cancel::Cancel;
 use super::conversation::Conversation;
 use super::kit::Kit;
 use super::ledger::{Durability, Feed, Ledger};
+use super::partial::Unrecorded;
 use super::purse::Purse;
 use super::said::{self, meta_message};
 use super::tally::{Bill, Tally};
@@ -258,20 +259,30 @@ impl Calling<'_> {
 
     async fn stream(&self, request: &ModelRequest, message: MessageId, mut folder: Folder, executor: &mut Executor<'_>) -> Attempt {
         let mut shown = false;
+        let mut unrecorded = Unrecorded::new(message);
         let mut stream = match self.cancel.race(self.provider.send(request)).await {
             None => return Attempt::Interrupted { partial: folder.finish(), shown },
             Some(Err(error)) => return Attempt::Broken { error, shown, usage: Usage::default() },
             Some(Ok(stream)) => stream,
         };
         loop {
-            let fed = match self.cancel.race(beside(stream.next(), executor)).await {
+            let event = match self.cancel.race(beside(stream.next(), executor, &unrecorded)).await {
                 None => return Attempt::Interrupted { partial: folder.finish(), shown },
-                Some(None) => break,
-                Some(Some(event)) => event.and_then(|event| folder.feed(event)),
+                Some(Came::Due) => {
+                    self.record(unrecorded.take()).await;
+                    continue;
+                }
+                Some(Came::Next(None)) => break,
+                Some(Came::Next(Some(event))) => event,
             };
+            if let Ok(StreamEvent::BlockStop { index }) = &event {
+                unrecorded.ended(*index, folder.is_text(*index));
+            }
+            let fed = event.and_then(|event| folder.feed(event));
             match fed {
                 Ok(Some(delta)) => {
                     shown = true;
+                    unrecorded.add(&delta);
                     self.feed.show(Ephemeral::Delta(as_delta(message, delta)));
                 }
                 Ok(None) => match folder.take_completed() {
@@ -290,6 +301,13 @@ impl Calling<'_> {
                 let error = ModelError { class: ErrorClass::StreamCut, status: None, message, retry_after_ms: None };
                 Attempt::Broken { error, shown, usage: folded.usage }
             }
+        }
+    }
+
+    /// A part of an answer for the case of a crash. Where the store does not take it, the answer's own append says so.
+    async fn record(&self, partial: Body) {
+        if let Err(error) = self.ledger.append(vec![Entry::of(self.submission, partial)], Durability::Written).await {
+            tracing::warn!(submission = %self.submission, %error, "a part of the answer was not recorded");
         }
     }
 
@@ -359,12 +377,19 @@ fn notice(text: String) -> Body {
     Body::System(System::Notice { text })
 }
 
-/// `next`, while the calls that have started go on.
-async fn beside<T>(next: impl Future<Output = T>, executor: &mut Executor<'_>) -> T {
+enum Came<T> {
+    Next(T),
+    /// There is text to be recorded.
+    Due,
+}
+
+/// `next`, while the calls that have started go on. Cancel-safe if `next` is.
+async fn beside<T>(next: impl Future<Output = T>, executor: &mut Executor<'_>, unrecorded: &Unrecorded) -> Came<T> {
     tokio::pin!(next);
     loop {
         tokio::select! {
-            came = &mut next => return came,
+            came = &mut next => return Came::Next(came),
+            () = unrecorded.is_due() => return Came::Due,
             () = executor.work() => {}
         }
     }

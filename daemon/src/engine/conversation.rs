@@ -106,7 +106,12 @@ impl Conversation {
                 }
             }
             Body::Result(result) => self.cost = result.session_cost,
-            Body::System(_) | Body::PermissionRequest(_) | Body::PermissionResolved(_) | Body::Queue(_) => {}
+            Body::System(_)
+            | Body::PermissionRequest(_)
+            | Body::PermissionResolved(_)
+            | Body::Question(_)
+            | Body::Answer(_)
+            | Body::Queue(_) => {}
         }
     }
 

@@ -9,8 +9,9 @@ use agentd_core::prompt::{Surroundings, frame, is_kept, system};
 use agentd_core::query::{
     Abilities, CallLimits, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, StoreFailure, Terminal, ToolBatch,
 };
+use agentd_core::session::recover::stands;
 use agentd_core::session::{Point, Standing, Start, StartFrom, TaskEnd};
-use agentd_types::outcome::SubmissionResult;
+use agentd_types::outcome::{Denial, SubmissionResult};
 use agentd_types::rule::Rule;
 use agentd_types::session::SessionMeta;
 use agentd_types::system::{Frame, Init, InterruptReason, LoopRecord, System};
@@ -98,10 +99,13 @@ impl QueryEngine {
         let end = match ended {
             Ended::Stopped(terminal, state) => self.finish(&around, &start, &tally, LastState { terminal, state, learnt }, &cancel).await,
             Ended::Parked(open, state) => {
-                let record = loop_state(&start, &learnt.standing(state));
+                let record = loop_state(&start, &learnt.standing(state), tally.unrecorded_denials());
                 let parked = Entry::of(start.submission, Body::System(System::Parked { open: open.0 }));
                 match around.ledger.append(vec![record, parked], Durability::Synced).await {
-                    Ok(_) => TaskEnd::Parked,
+                    Ok(receipt) => {
+                        receipt.iter().for_each(|event| self.conversation.fold(event));
+                        TaskEnd::Parked
+                    }
                     Err(failure) => TaskEnd::Failed(failure),
                 }
             }
@@ -199,7 +203,8 @@ impl QueryEngine {
         let mut entries = Vec::with_capacity(4);
         let result = result(tally, &state, &terminal, self.conversation.cost, kit.clock.now());
         if !learnt.is_empty() {
-            entries.push(loop_state(start, &learnt.standing(state)));
+            // What was denied is in the result.
+            entries.push(loop_state(start, &learnt.standing(state), Vec::new()));
         }
         if let (Terminal::AbortedStreaming | Terminal::AbortedTools, Some(reason)) = (&terminal, cancel.reason()) {
             match reason {
@@ -249,12 +254,13 @@ fn wished_fallbacks<'a>(kit: &'a Kit, start: &'a Start) -> &'a [String] {
     if wished.is_empty() { &kit.settings.fallback_models } else { wished }
 }
 
-/// The permission policy of a submission: the settings' rules, the session's own, and what answers put in force.
+/// The permission policy of a submission: the settings' rules, its folder's, the session's own, and what answers put in force.
 #[must_use]
 pub fn policy(kit: &Kit, around: &Surround, context: &ToolContext) -> Policy {
     let rules = |texts: &[String]| texts.iter().filter_map(|text| text.parse::<Rule>().ok()).collect::<Vec<_>>();
     let settings = &kit.settings.permissions;
     let mut allow = settings.allow.clone();
+    allow.extend(kit.folders.allowed(&around.meta.cwd));
     allow.extend(rules(&around.meta.allow));
     allow.extend(rules(&around.allowed.borrow()));
     let mut deny = settings.deny.clone();
@@ -289,8 +295,8 @@ fn limits(kit: &Kit, start: &Start, meta: &SessionMeta, model: &str) -> Limits {
 fn opening(start: &Start) -> (LoopState, Seen) {
     match &start.from {
         StartFrom::Prompt => (LoopState::start(), Seen::Opened),
-        StartFrom::Reopen { calls, point, loop_state } => {
-            let state = loop_state.as_ref().and_then(Standing::read).map_or_else(LoopState::start, |standing| standing.state);
+        StartFrom::Reopen { calls, point, loop_state, unpaid, denials: _ } => {
+            let state = stands(loop_state.as_ref().and_then(Standing::read), unpaid);
             let open = || ToolBatch { calls: calls.iter().map(|call| call.id.clone()).collect() };
             let resume = match (calls.is_empty(), point) {
                 // Without a call left the batch is done at once, and the round is closed as it would have been.
@@ -317,11 +323,12 @@ fn init(kit: &Kit, start: &Start, around: &Surround, model: &str, key_source: &s
 
 /// A `loop_state` entry.
 #[must_use]
-pub fn loop_state(start: &Start, standing: &Standing) -> Entry {
+pub fn loop_state(start: &Start, standing: &Standing, denials: Vec<Denial>) -> Entry {
     let record = LoopRecord {
         round: standing.state.round,
         transition: standing.state.transition.map(|name| name.as_str().to_owned()),
         state: standing.to_json(),
+        denials,
     };
     Entry::of(start.submission, Body::System(System::LoopState(record)))
 }

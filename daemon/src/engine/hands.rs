@@ -340,7 +340,7 @@ impl Hands for EngineHands<'_> {
     async fn absorb(&mut self, why: &Continue, state: &LoopState) -> Result<(), StoreFailure> {
         let mut entries = self.words_of(why);
         let standing = std::mem::take(&mut self.learnt).standing(state.clone());
-        entries.push(loop_state(self.start, &standing));
+        entries.push(loop_state(self.start, &standing, self.tally.unrecorded_denials()));
         let attachments = (0..std::mem::take(&mut self.leased)).map(|_| MessageId::from_u128(self.kit.entropy.id())).collect();
         let receipt = self.around.ledger.absorb(attachments, entries).await?;
         // Only what was taken is answered: a lease alone is not.

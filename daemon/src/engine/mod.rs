@@ -12,6 +12,7 @@ pub mod hands;
 pub mod kit;
 pub mod ledger;
 pub mod log;
+pub mod partial;
 pub mod purse;
 pub mod said;
 pub mod tally;

@@ -51,6 +51,8 @@ pub struct Tally {
     /// Of calls that were interrupted: the loop never saw their end.
     cut_short: Bill,
     denials: Vec<Denial>,
+    /// How many of them a `loop_state` record holds.
+    recorded: usize,
     answered: Vec<CommandId>,
 }
 
@@ -58,9 +60,9 @@ impl Tally {
     #[must_use]
     pub fn new(start: &Start, model: &str, said: Option<String>, before: Bill) -> Tally {
         // Gone on with in the middle: what was said before is its text until more is.
-        let text = match start.from {
-            StartFrom::Prompt => String::new(),
-            StartFrom::Reopen { .. } => said.unwrap_or_default(),
+        let (text, denials) = match &start.from {
+            StartFrom::Prompt => (String::new(), Vec::new()),
+            StartFrom::Reopen { denials, .. } => (said.unwrap_or_default(), denials.clone()),
         };
         let mut tally = Tally {
             submission: start.submission,
@@ -71,7 +73,8 @@ impl Tally {
             api_ms: 0,
             shares: Vec::new(),
             cut_short: Bill::default(),
-            denials: Vec::new(),
+            recorded: denials.len(),
+            denials,
             answered: start.commands.clone(),
         };
         // Whose it was before a restart is not recorded: the session's own model's.
@@ -127,6 +130,13 @@ impl Tally {
 
     pub fn denied(&mut self, denials: Vec<Denial>) {
         self.denials.extend(denials);
+    }
+
+    /// Calls denied since this was asked last: they go into the next record, so that no restart forgets them.
+    pub fn unrecorded_denials(&mut self) -> Vec<Denial> {
+        let new = self.denials[self.recorded..].to_vec();
+        self.recorded = self.denials.len();
+        new
     }
 
     /// A queued command joined.

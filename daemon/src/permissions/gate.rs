@@ -3,9 +3,10 @@
 use agentd_core::permission::{Policy, Subject, Verdict, decide, forbids};
 use agentd_core::query::StoreFailure;
 use agentd_core::tools::Effects;
+use agentd_types::permission::PermissionMode;
 use agentd_types::{Json, Origin, ToolUseId};
 
-use super::asker::{Answer, Ask, Asker};
+use super::asker::{Answer, Ask, Asked, Asker, Said};
 
 /// What is in force, and who is asked.
 pub struct Gate<'a> {
@@ -74,6 +75,18 @@ impl<'a> Gate<'a> {
                     Answer::StoreFailed(failure) => Passage::StoreFailed(failure),
                 }
             }
+        }
+    }
+
+    /// Asks whoever is attached what a call wants to know.
+    pub async fn ask_person(&self, tool_use: &ToolUseId, questions: Vec<Asked>) -> Said {
+        match self.policy.mode {
+            PermissionMode::DontAsk => Said::Denied { message: denied("mode dontAsk: nobody is asked") },
+            PermissionMode::Default
+            | PermissionMode::Plan
+            | PermissionMode::AutoEdit
+            | PermissionMode::FullAuto
+            | PermissionMode::BypassPermissions => self.asker.ask_person(tool_use.clone(), questions).await,
         }
     }
 

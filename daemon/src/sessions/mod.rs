@@ -14,6 +14,7 @@ pub mod load;
 mod perform;
 pub mod registry;
 pub mod request;
+mod rules;
 mod serving;
 mod waiting;
 

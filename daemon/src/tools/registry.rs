@@ -26,9 +26,11 @@ impl ToolRegistry {
         ToolRegistry { tools }
     }
 
+    /// By name, or by another name it is called by.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().name == name)
+        let named = self.tools.iter().find(|tool| tool.spec().name == name);
+        named.or_else(|| self.tools.iter().find(|tool| tool.aliases().contains(&name)))
     }
 
     #[must_use]

@@ -14,10 +14,11 @@ use agentd_types::{Json, Origin};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use super::ask::with_answers;
 use super::large;
 use super::registry::ToolRegistry;
 use super::tool::{Call, CallContext, CallLog, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
-use crate::permissions::asker::Asker;
+use crate::permissions::asker::{Asker, Said};
 use crate::permissions::gate::{Gate, Look, Passage};
 
 /// Names that an unknown tool's error lists at most.
@@ -161,16 +162,36 @@ impl Means<'_> {
         match (one.stage, gate.look(name, effects, &subject)) {
             (Stage::Streaming, Look::WouldAsk) => return Done::WouldAsk,
             (Stage::Streaming | Stage::Stored, Look::Denied { message }) => return Done::Denied { message },
-            (Stage::Streaming | Stage::Stored, Look::Go) => return self.start(tool.as_ref(), one, &call.input, effects, None).await,
+            (Stage::Streaming, Look::Go) if !tool.asks(&call.input).is_empty() => return Done::WouldAsk,
+            (Stage::Streaming | Stage::Stored, Look::Go) => return self.answered(tool.as_ref(), one, &call.input, effects, &gate).await,
             (Stage::Stored, Look::WouldAsk) => {}
         }
         match gate.pass(&call.id, name, &call.input, effects, &subject).await {
-            Passage::Go { updated_input: None, .. } => self.start(tool.as_ref(), one, &call.input, effects, None).await,
+            Passage::Go { updated_input: None, .. } => self.answered(tool.as_ref(), one, &call.input, effects, &gate).await,
             Passage::Go { updated_input: Some(input), by } => self.changed(tool.as_ref(), one, &input, by, &gate).await,
             Passage::Denied { message } => Done::Denied { message },
             Passage::Open => Done::Open,
             Passage::Withdrawn => self.ended(one).unwrap_or_else(|| Done::not_run("The question was withdrawn before it was answered.")),
             Passage::StoreFailed(failure) => Done::StoreFailed(failure),
+        }
+    }
+
+    /// What the call wants to know is asked first; the answers are its input's.
+    async fn answered(&self, tool: &dyn Tool, one: &OneCall, input: &Json, effects: Effects, gate: &Gate<'_>) -> Done {
+        let questions = tool.asks(input);
+        if questions.is_empty() {
+            return self.start(tool, one, input, effects, None).await;
+        }
+        let texts: Vec<String> = questions.iter().map(|it| it.question.clone()).collect();
+        match gate.ask_person(&one.call.id, questions).await {
+            Said::Answers(answers) => {
+                let said: Vec<(String, String)> = texts.into_iter().zip(answers.into_iter().map(|it| it.join(", "))).collect();
+                self.start(tool, one, &with_answers(input, &said), effects, None).await
+            }
+            Said::Denied { message } => Done::Denied { message },
+            Said::Open => Done::Open,
+            Said::Withdrawn => self.ended(one).unwrap_or_else(|| Done::not_run("The question was withdrawn before it was answered.")),
+            Said::StoreFailed(failure) => Done::StoreFailed(failure),
         }
     }
 

@@ -12,6 +12,7 @@ use agentd_types::{AbsPath, Block, Json, ToolUseId};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::ReadCache;
+use crate::permissions::asker::Asked;
 
 /// A boxed future: tools live in a registry.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -23,6 +24,16 @@ const MAX_RESULT: usize = 400_000;
 pub trait Tool: Send + Sync + 'static {
     /// What the model is told.
     fn spec(&self) -> &ToolSpec;
+
+    /// Other names it is called by.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What whoever is attached is to be asked before it is called; the answers come back in its input, as `answers`.
+    fn asks(&self, _input: &Json) -> Vec<Asked> {
+        Vec::new()
+    }
 
     /// What this call would be; an input that cannot be read is the least trusted kind.
     fn traits(&self, input: &Json) -> CallTraits;

@@ -15,6 +15,7 @@ impl TryFrom<v1::Snapshot> for Snapshot {
             info: required("snapshot.info", snapshot.info)?.try_into()?,
             submission: maybe_id("snapshot.submission_id", snapshot.submission_id.as_deref())?,
             permissions: all(snapshot.permissions)?,
+            questions: all(snapshot.questions)?,
             queue: all(snapshot.queue)?,
             running_tools: snapshot.running_tools.into_iter().map(RunningTool::from).collect(),
             clients: snapshot.clients.into_iter().map(ClientInfo::from).collect(),

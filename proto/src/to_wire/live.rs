@@ -13,6 +13,7 @@ impl From<&Snapshot> for v1::Snapshot {
             info: Some((&snapshot.info).into()),
             submission_id: text(&snapshot.submission),
             permissions: all(&snapshot.permissions),
+            questions: all(&snapshot.questions),
             queue: all(&snapshot.queue),
             running_tools: all(&snapshot.running_tools),
             clients: all(&snapshot.clients),

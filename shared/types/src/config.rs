@@ -15,6 +15,7 @@ pub struct Settings {
     pub fallback_models: Vec<String>,
     pub permissions: Permissions,
     pub provider: ProviderSettings,
+    pub resume: Resume,
     /// Environment of tools, on top of the session's.
     pub env: std::collections::BTreeMap<String, String>,
     /// Rounds of one submission.
@@ -32,6 +33,24 @@ pub struct Permissions {
     pub default_mode: Option<PermissionMode>,
     /// Folders that count as allowed beside the session's own.
     pub additional_directories: Vec<String>,
+}
+
+/// What becomes of a submission that a crash cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Resume {
+    pub interrupted: Interrupted,
+}
+
+/// Whether a cut submission goes on by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interrupted {
+    /// It does when no call has an unknown outcome; else somebody is asked.
+    #[default]
+    Continue,
+    /// Somebody is asked.
+    Ask,
 }
 
 /// Where the model is asked. Keys here are read and never written anywhere.

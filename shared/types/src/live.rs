@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::ToolProgress;
 use crate::permission::PermissionRequest;
+use crate::question::Question;
 use crate::queue::QueuedCommand;
 use crate::session::SessionInfo;
 use crate::{MessageId, Seq, SubmissionId, Timestamp, ToolUseId};
@@ -86,6 +87,8 @@ pub struct Snapshot {
     pub info: SessionInfo,
     pub submission: Option<SubmissionId>,
     pub permissions: Vec<PermissionRequest>,
+    /// Open ones.
+    pub questions: Vec<Question>,
     pub queue: Vec<QueuedCommand>,
     pub running_tools: Vec<RunningTool>,
     pub clients: Vec<ClientInfo>,

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::outcome::Denial;
 use crate::permission::PermissionMode;
 use crate::session::{Limits, NotesMode, SessionMeta};
-use crate::{Json, Origin, SubmissionId, ToolUseId};
+use crate::{Json, MessageId, Origin, SubmissionId, ToolUseId};
 
 /// A `system` event's body, by subtype.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub enum System {
     LoopState(LoopRecord),
     /// A call with side effects is about to run.
     ToolStarted(ToolStarted),
+    /// What came of an answer that still streams, since the last such entry; the whole message supersedes it.
+    Partial(Partial),
     /// A request failed and will be repeated.
     ApiRetry(ApiRetry),
     /// The submission goes over to another model.
@@ -67,6 +70,7 @@ impl System {
             System::Frame(_) => "frame",
             System::LoopState(_) => "loop_state",
             System::ToolStarted(_) => "tool_started",
+            System::Partial(_) => "partial",
             System::ApiRetry(_) => "api_retry",
             System::ModelFallback(_) => "model_fallback",
             System::Parked { .. } => "parked",
@@ -118,6 +122,26 @@ pub struct LoopRecord {
     pub transition: Option<String>,
     /// `core::query::LoopState` as JSON.
     pub state: Json,
+    /// Calls denied since the last record.
+    #[serde(default)]
+    pub denials: Vec<Denial>,
+}
+
+/// A part of an answer that still streams.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Partial {
+    pub message: MessageId,
+    pub pieces: Vec<PartialPiece>,
+}
+
+/// New text of one block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialPiece {
+    /// The block's index in its message.
+    pub block: u32,
+    pub text: String,
+    /// Whether the block has come to its end.
+    pub complete: bool,
 }
 
 /// Written before a call with side effects runs.
@@ -187,6 +211,6 @@ pub enum RecoveryOutcome {
     Continued,
     /// A call's outcome is unknown: it stops here, the next prompt goes on.
     Dropped,
-    /// It still waits for open answers.
+    /// It waits for answers: to what was open already, or to whether it shall go on.
     Waiting,
 }

@@ -13,6 +13,7 @@ use agentd::processes::Shims;
 use agentd::rpc::WireCodec;
 use agentd::sessions::codec::Codec;
 use agentd::sessions::{Registry, Shared};
+use agentd::settings::Folders;
 use agentd::store::memory::Operation;
 use agentd::store::{BootId, Limits, MemoryFiles, Stepped, Stepper, Store};
 use agentd::tools::registry::ToolRegistry;
@@ -215,12 +216,16 @@ impl World {
             }
         }
         let gates = Gates::default();
-        let shared = Arc::new(Shared { kit: Arc::new(self.kit(&gates)), store: store.clone(), codec: Arc::new(WireCodec) });
+        // No such file: no folder has rules of its own.
+        let folders = Folders::open(Path::new("/sim/settings.json"));
+        let folders = folders.map_err(|error| Violation { property: "opens", what: error.to_string() })?;
+        let (rules, kit) = (Arc::new(folders.clone()), Arc::new(self.kit(&gates, folders)));
+        let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec), rules });
         let registry = boot::open_sessions(shared).await.map_err(|error| Violation { property: "opens", what: error.to_string() })?;
         Ok(Life { registry, store, stepper, gates })
     }
 
-    fn kit(&mut self, gates: &Gates) -> Kit {
+    fn kit(&mut self, gates: &Gates, folders: Folders) -> Kit {
         let model = SimModel::new(self.facts.clone(), gates.clone(), Rng::new(self.rng.next()));
         let tools = ToolRegistry::new(tools::all(&self.facts, gates));
         Kit {
@@ -228,6 +233,7 @@ impl World {
             specs: tools.specs(),
             tools,
             settings: Settings::default(),
+            folders,
             // Never asked: the sessions' folder does not exist.
             survey: Survey::new(Shims::new(path("/sim/agentd"), path("/sim/run"))),
             clock: Arc::clone(&self.clock) as _,

@@ -128,6 +128,7 @@ fn parked_names_what_it_waits_for() {
         usage: Usage::default(),
         session_cost: Money::ZERO,
         open: &open,
+        questions: &[],
     });
     assert_eq!((&object["terminal_reason"], &object["is_error"]), (&json!("parked"), &json!(true)));
     assert_eq!(object["permission_requests"][0]["id"], "00000000-0000-0000-0000-000000000005");

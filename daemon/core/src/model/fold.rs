@@ -193,6 +193,12 @@ impl Folder {
         })
     }
 
+    /// Whether the block holds text.
+    #[must_use]
+    pub fn is_text(&self, index: u32) -> bool {
+        self.open.get(&index).is_some_and(|draft| matches!(&draft.kind, DraftKind::Text(text) if !text.is_empty()))
+    }
+
     /// The tokens counted so far.
     #[must_use]
     pub fn usage(&self) -> Usage {

@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentd_types::event::{AssistantMessage, UserKind, UserMessage};
 use agentd_types::outcome::{SubmissionResult, TerminalName};
 use agentd_types::permission::{AllowScope, Decision};
+use agentd_types::question::{Asks, Choice, Question};
 use agentd_types::queue::{OnAsk, Priority, QueueChange};
 use agentd_types::system::{System, ToolStarted};
-use agentd_types::{Block, Body, CommandId, Entry, Event as Numbered, Json, MessageId, Money, SubmissionId, ToolUseId, Usage};
+use agentd_types::{
+    Block, Body, CommandId, Entry, Event as Numbered, Json, MessageId, Money, RequestId, SubmissionId, Timestamp, ToolUseId, Usage,
+};
 use proptest::prelude::*;
 
 use super::super::effect::{AskOutcome, Effect, Outcome, Start, StartFrom};
@@ -24,6 +27,8 @@ enum Op {
     Submit(Priority),
     Interrupt,
     Respond,
+    /// A client answers the first open question.
+    Reply,
     Delete,
     /// The submission does its next thing; which one is drawn from the number.
     Work(u8),
@@ -97,6 +102,12 @@ impl Play {
                 let ticket = self.ticket();
                 let decision = Decision::Allow { scope: AllowScope::Once, updated_input: None };
                 self.world.apply(Event::Respond { ticket, request, decision, by: person() });
+            }
+            Op::Reply => {
+                let Some(question) = self.world.machine.committed().questions.first().cloned() else { return };
+                let ticket = self.ticket();
+                let choices = vec![question.options[0].label.clone()];
+                self.world.apply(Event::Answer { ticket, question: question.id, choices, by: person() });
             }
             Op::Delete => {
                 let ticket = self.ticket();
@@ -194,7 +205,7 @@ impl Play {
     fn settled(&mut self, outcome: AskOutcome) {
         let Some(task) = &mut self.task else { return };
         match outcome {
-            AskOutcome::Resolved(_) => {
+            AskOutcome::Resolved(_) | AskOutcome::Replied(_) => {
                 let call = task.calls.remove(0);
                 self.result(&call);
             }
@@ -228,7 +239,7 @@ impl Play {
             bodies.push(Body::Result(finished(id, TerminalName::AbortedTools)));
             self.hand(bodies);
         } else if let Some(call) = task.calls.first().cloned() {
-            match pick % 4 {
+            match pick % 6 {
                 _ if task.started => {
                     task.started = false;
                     task.calls.remove(0);
@@ -240,6 +251,8 @@ impl Play {
                     task.calls.remove(0);
                     self.result(&call);
                 }
+                3 => self.question(call, OnAsk::Wait),
+                4 => self.question(call, OnAsk::Park),
                 _ => {
                     task.started = true;
                     let started = ToolStarted { tool_use: call, name: "Bash".into(), effective_input: None, changed_by: None };
@@ -293,6 +306,26 @@ impl Play {
         self.world.asked(from, ticket.0, call.as_str(), on_ask);
     }
 
+    fn question(&mut self, call: ToolUseId, on_ask: OnAsk) {
+        let ticket = self.ticket();
+        let id = RequestId::from_u128(self.world.id());
+        let option = |label: &str| Choice { label: label.to_owned(), description: String::new() };
+        let question = Question {
+            id,
+            agent: None,
+            asks: Asks::Call { tool_use: call, place: 0 },
+            header: "Which".to_owned(),
+            question: "Which one?".to_owned(),
+            options: vec![option("this"), option("that")],
+            multi_select: false,
+            asked_at: Timestamp(1),
+        };
+        let task = self.task.as_mut().unwrap();
+        task.waits = Some(ticket);
+        let from = task.id;
+        self.world.apply(Event::AskedPerson { from, ticket, questions: vec![question], on_ask });
+    }
+
     fn result(&mut self, call: &ToolUseId) {
         let body = self.result_of(call);
         self.hand(vec![body]);
@@ -318,6 +351,7 @@ impl Play {
         for _ in 0..400 {
             self.play(Op::Sync);
             self.play(Op::Respond);
+            self.play(Op::Reply);
             self.play(Op::Sync);
             // Results where there are calls, else the end.
             self.play(Op::Work(2));
@@ -396,6 +430,7 @@ fn any_op() -> impl Strategy<Value = Op> {
         4 => prop_oneof![Just(Priority::Now), Just(Priority::Next), Just(Priority::Later)].prop_map(Op::Submit),
         2 => Just(Op::Interrupt),
         3 => Just(Op::Respond),
+        3 => Just(Op::Reply),
         1 => Just(Op::Delete),
         14 => any::<u8>().prop_map(Op::Work),
         1 => Just(Op::Panic),

@@ -1,5 +1,6 @@
 //! A small world for the machine's tests: a disk that syncs when told, ids that count, effects as short lines.
 
+use agentd_types::config::Interrupted;
 use agentd_types::queue::{Batching, CommandMode, OnAsk, Priority, QueueChange, QueuedCommand, RunOptions};
 use agentd_types::session::{Limits, NotesMode, SessionMeta};
 use agentd_types::system::System;
@@ -58,7 +59,7 @@ impl World {
         let mut projection = Projection::open(&disk[0]).unwrap();
         disk[1..].iter().for_each(|event| projection.fold(event));
         World {
-            machine: Machine::new(projection),
+            machine: Machine::new(projection, Interrupted::Continue),
             in_flight: Vec::new(),
             disk,
             unsynced: Vec::new(),
@@ -88,6 +89,9 @@ impl World {
             submission: SubmissionId::from_u128(self.id()),
             message: MessageId::from_u128(self.id()),
             results: MessageId::from_u128(self.id()),
+            marker: MessageId::from_u128(self.id()),
+            leftover: MessageId::from_u128(self.id()),
+            question: RequestId::from_u128(self.id()),
         };
         let effects = self.machine.apply(event, Timestamp(self.now), fresh);
         let lines = effects.iter().map(|effect| self.seen(effect)).collect();

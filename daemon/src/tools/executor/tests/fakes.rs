@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::*;
 use crate::files::ReadCache;
-use crate::permissions::asker::{Answer, Ask, Asker};
+use crate::permissions::asker::{Answer, Ask, Asked, Asker, Said};
 use crate::tools::registry::ToolRegistry;
 use crate::tools::run::Interruption;
 use crate::tools::tool::{Boxed, CallContext, CallLog, Tool, ToolFailure, ToolOutput};
@@ -238,6 +238,10 @@ struct Person {
 }
 
 impl Asker for Person {
+    fn ask_person(&self, _tool_use: ToolUseId, _questions: Vec<Asked>) -> Pin<Box<dyn Future<Output = Said> + Send + '_>> {
+        Box::pin(std::future::ready(Said::Open))
+    }
+
     fn ask(&self, ask: Ask) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
         Box::pin(async move {
             tokio::select! {
