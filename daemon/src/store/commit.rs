@@ -97,10 +97,3 @@ pub(super) enum Request {
         done: oneshot::Sender<Result<(), String>>,
     },
 }
-
-/// Why a session takes no events.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
-    Deleted,
-    Quarantined(String),
-}

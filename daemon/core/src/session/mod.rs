@@ -10,6 +10,7 @@ pub mod phase;
 pub mod recover;
 pub mod running;
 pub mod standing;
+pub mod summary;
 
 pub use effect::{AskOutcome, Effect, Outcome, Refusal, Start, StartFrom};
 pub use event::{DrainStage, Durability, Event, Fresh, TaskEnd, Ticket};
@@ -17,3 +18,4 @@ pub use fold::{OpenCall, Point, Projection, Run, Unfoldable};
 pub use machine::Machine;
 pub use phase::{Phase, PhaseName};
 pub use standing::{SeenFact, Standing};
+pub use summary::Summary;
