@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use agentd_core::session::Projection;
-use agentd_core::session::fold::Ending;
 use agentd_types::layout::{Layout, Vars};
-use agentd_types::system::System;
-use agentd_types::{AbsPath, Body, Seq, SessionId};
+use agentd_types::session::SessionInfo;
+use agentd_types::{AbsPath, SessionId};
 use tokio::sync::{mpsc, watch};
 
 use crate::clock::{Clock, SystemClock};
@@ -19,11 +17,11 @@ use crate::lock::{Lock, LockError};
 use crate::models::Models;
 use crate::processes::{self, Shims};
 use crate::rpc::{self, Facts, Rpc, Stage, WireCodec};
-use crate::sessions::codec::Codec;
-use crate::sessions::keeper::{self, Found};
-use crate::sessions::{Registry, Shared, load};
+use crate::sessions::keeper;
+use crate::sessions::projector::{SessionProjector, summary};
+use crate::sessions::{Registry, Shared};
 use crate::settings::{self, Folders, SettingsError};
-use crate::store::{BootId, Disk, Opened, Store};
+use crate::store::{BootId, Disk, Limits, Opened, Places, ReadError, Setup, Sled, Store};
 use crate::tools::ask::AskUser;
 use crate::tools::bash::Bash;
 use crate::tools::registry::{ToolRegistry, built_in_files};
@@ -48,6 +46,8 @@ pub enum BootError {
     Lock(#[from] LockError),
     #[error(transparent)]
     Store(#[from] crate::store::OpenError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
     #[error("{what} ended unexpectedly: {why}")]
     Task { what: &'static str, why: String },
     #[error(transparent)]
@@ -69,7 +69,7 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     let folders = Folders::open(layout.settings.as_path())?;
     let lock = Lock::take(&layout.socket)?;
     // Before the socket: a daemon that cannot open its store must not look as if it ran.
-    let (store, opened) = open_store(layout.data_dir.clone()).await?;
+    let (store, opened) = open_store(layout.data_dir.clone(), Arc::clone(&clock)).await?;
     tell(&opened);
     let (bound, socket_file) = listen::bind(&lock)?;
     let models = Arc::new(Models::new(&loaded.settings, vars));
@@ -122,16 +122,27 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     Ok(())
 }
 
-async fn open_store(data_dir: AbsPath) -> Result<(Store, Opened), BootError> {
+async fn open_store(data_dir: AbsPath, clock: Arc<dyn Clock>) -> Result<(Store, Opened), BootError> {
     let open = move || {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Store::open(data_dir.join("journal").as_path(), Arc::new(Disk), BootId::new(&boot))
+        Store::open(Setup {
+            places: Places::within(data_dir.as_path()),
+            files: Arc::new(Disk),
+            shelves: Arc::new(Sled),
+            projector: Arc::new(SessionProjector::new(Arc::new(WireCodec))),
+            clock,
+            boot: BootId::new(&boot),
+            limits: Limits::default(),
+        })
     };
     let opened = tokio::task::spawn_blocking(open).await;
     Ok(opened.map_err(|error| BootError::Task { what: "opening the store", why: error.to_string() })??)
 }
 
 fn tell(opened: &Opened) {
+    if let Some(rebuilt) = &opened.rebuilt {
+        tracing::error!(?rebuilt, "the database was lost: it was built anew from cold copies and journal");
+    }
     if let Some(cut) = &opened.cut {
         tracing::warn!(?cut, "the journal's end was torn: cut there; nothing acknowledged was in it");
     }
@@ -176,57 +187,40 @@ fn kit(
     }
 }
 
-/// Every session's state as of its last event; those with something to do are loaded at once.
+/// Sessions that have something to do are loaded at once; all others when they are wanted.
 ///
 /// # Errors
-/// When the task that reads them ends unexpectedly.
+/// When they cannot be read.
 pub async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
-    let (store, codec) = (shared.store.clone(), Arc::clone(&shared.codec));
-    let find = move || {
-        let ids = store.sessions();
-        ids.into_iter().filter_map(|(id, _)| found(&store, codec.as_ref(), id)).collect::<Vec<OnDisk>>()
-    };
-    let on_disk = tokio::task::spawn_blocking(find)
-        .await
-        .map_err(|error| BootError::Task { what: "reading the sessions", why: error.to_string() })?;
-    let mut found = Vec::with_capacity(on_disk.len());
-    for session in on_disk {
+    let store = shared.store.clone();
+    let found = tokio::task::spawn_blocking(move || unsettled(&store));
+    let found = found.await.map_err(|error| BootError::Task { what: "reading the sessions", why: error.to_string() })??;
+    let mut wanting = Vec::with_capacity(found.len());
+    for session in found {
         match session {
-            OnDisk::Kept(session) => found.push(*session),
+            OnDisk::Wants(info) => wanting.push(*info),
             // A crash came between its last event and this.
             OnDisk::Deleted(id) => shared.store.forget(id, Box::new(|_| {})).await,
         }
     }
-    Ok(keeper::start(shared, found))
+    Ok(keeper::start(shared, wanting))
 }
 
-/// A session as it lies on disk.
+/// A session that is not at rest.
 enum OnDisk {
-    Kept(Box<Found>),
+    Wants(Box<SessionInfo>),
     Deleted(SessionId),
 }
 
-fn found(store: &Store, codec: &dyn Codec, id: SessionId) -> Option<OnDisk> {
-    let mut creation_key = None;
-    let projection: Projection = match load::projection(store, codec, id) {
-        Ok(projection) => projection,
-        Err(error) => {
-            tracing::error!(session = %id, %error, "the session cannot be read");
-            return None;
+fn unsettled(store: &Store) -> Result<Vec<OnDisk>, ReadError> {
+    let mut found = Vec::new();
+    for id in store.unsettled()? {
+        match store.row(id)?.as_ref().map(summary) {
+            Some(Ok(summary)) if summary.is_deleted() => found.push(OnDisk::Deleted(id)),
+            Some(Ok(summary)) if summary.wants_to_run() => found.push(OnDisk::Wants(Box::new(summary.info))),
+            Some(Ok(_)) | None => {}
+            Some(Err(error)) => tracing::error!(session = %id, %error, "the session cannot go on by itself"),
         }
-    };
-    if let Ok(first) = store.read_after(id, Seq::ZERO, 1, usize::MAX)
-        && let Some((_, bytes)) = first.first()
-        && let Ok(event) = codec.read(bytes)
-        && let Body::System(System::Created { idempotency_key: Some(key), .. }) = event.body
-    {
-        creation_key = Some((key, event.time));
     }
-    let wants_to_run = projection.run.is_some() || !projection.queue.commands().is_empty();
-    Some(match projection.ending {
-        Ending::Deleted => OnDisk::Deleted(id),
-        Ending::Whole | Ending::Interrupted | Ending::Failed => {
-            OnDisk::Kept(Box::new(Found { info: projection.info(), wants_to_run, creation_key }))
-        }
-    })
+    Ok(found)
 }

@@ -9,8 +9,6 @@ use tonic::{Request, Response, Status};
 use super::gate::Stage;
 use super::server::Rpc;
 use super::status::invalid;
-use crate::sessions::Registry;
-use crate::sessions::request::ListFilter;
 
 /// Longest drain.
 const LONGEST: Duration = Duration::from_secs(3_600);
@@ -20,7 +18,7 @@ impl Admin for Rpc {
     async fn get_daemon_info(&self, _request: Request<v1::GetDaemonInfoRequest>) -> Result<Response<v1::GetDaemonInfoResponse>, Status> {
         let (state, sessions) = match self.stage() {
             Stage::Opening => (v1::DaemonState::Opening, 0),
-            Stage::Ready(registry) => (v1::DaemonState::Ready, count(&registry).await?),
+            Stage::Ready(registry) => (v1::DaemonState::Ready, registry.count().await?),
             Stage::Draining(_) => (v1::DaemonState::Draining, 0),
         };
         let facts = self.facts();
@@ -46,9 +44,4 @@ impl Admin for Rpc {
         self.ask_drain(grace);
         Ok(Response::new(v1::DrainResponse { pid: self.facts().pid }))
     }
-}
-
-async fn count(registry: &Registry) -> Result<u64, Status> {
-    let rows = registry.list(ListFilter { all: true, ..ListFilter::default() }).await?;
-    Ok(rows.len() as u64)
 }

@@ -3,14 +3,14 @@
 use agentd_proto::server::sessions_server::Sessions;
 use agentd_proto::{reason, required, v1};
 use agentd_types::AbsPath;
-use agentd_types::session::{SessionInfo, SessionMeta};
+use agentd_types::session::SessionMeta;
 use agentd_types::system::SessionChanges;
 use tonic::{Code, Request, Response, Status};
 
 use super::peer::Caller;
 use super::server::Rpc;
 use super::status::{bad_field, invalid, refusal};
-use crate::sessions::request::{CreateSession, ListFilter};
+use crate::sessions::request::{CreateSession, ListFilter, Listed, Slice};
 
 /// Most rows of a page, and the default.
 const PAGE: usize = 1_000;
@@ -28,8 +28,9 @@ impl Sessions for Rpc {
     async fn list_sessions(&self, request: Request<v1::ListSessionsRequest>) -> Result<Response<v1::ListSessionsResponse>, Status> {
         let v1::ListSessionsRequest { cwd, all, text, page_size, page_token } = request.into_inner();
         let cwd = cwd.map(AbsPath::new).transpose().map_err(|error| invalid("cwd", error.to_string()))?;
-        let rows = self.registry().await?.list(ListFilter { cwd, all, text }).await?;
-        page(&rows, page_size, &page_token).map(Response::new)
+        let slice = slice(page_size, &page_token)?;
+        let listed = self.registry().await?.list(ListFilter { cwd, all, text }, slice).await?;
+        Ok(Response::new(page(&listed)))
     }
 
     async fn get_session(&self, request: Request<v1::GetSessionRequest>) -> Result<Response<v1::GetSessionResponse>, Status> {
@@ -49,33 +50,38 @@ impl Sessions for Rpc {
 
     async fn delete_session(&self, request: Request<v1::DeleteSessionRequest>) -> Result<Response<v1::DeleteSessionResponse>, Status> {
         let by = Caller::of(&request).origin();
-        self.session(&request.get_ref().session_id).await?.delete(by).await?;
+        let registry = self.registry().await?;
+        let id = registry.find(&*request.get_ref().session_id).await?;
+        registry.delete(id, by).await?;
         Ok(Response::new(v1::DeleteSessionResponse {}))
     }
 }
 
-/// The page after the row that `token` names. A token is the id of a page's last row: rows that come or go elsewhere do not shift it.
-fn page(rows: &[SessionInfo], size: u32, token: &str) -> Result<v1::ListSessionsResponse, Status> {
-    let start = match token {
-        "" => 0,
-        token => rows.iter().position(|row| row.id.to_string() == token).map(|at| at + 1).ok_or_else(|| {
+/// The part of the list that a page shows. A token is the id of the page's last row before: rows that come or go do not
+/// shift it.
+fn slice(size: u32, token: &str) -> Result<Slice, Status> {
+    let after = match token {
+        "" => None,
+        token => Some(token.parse().map_err(|_| {
             refusal(
                 Code::InvalidArgument,
                 reason::PAGE_EXPIRED,
-                "page_token: the session it points at is gone; list from the beginning",
+                "page_token: it is none that this daemon gave; list from the beginning",
                 vec![("page_token", token.to_owned())],
             )
-        })?,
+        })?),
     };
     let size = match usize::try_from(size) {
         Ok(0) | Err(_) => PAGE,
         Ok(size) => size.min(PAGE),
     };
-    let rest = &rows[start..];
-    let rows = &rest[..rest.len().min(size)];
-    let next_page_token = match rows.last() {
-        Some(last) if rows.len() < rest.len() => last.id.to_string(),
+    Ok(Slice { after, size })
+}
+
+fn page(listed: &Listed) -> v1::ListSessionsResponse {
+    let next_page_token = match listed.rows.last() {
+        Some(last) if listed.more => last.id.to_string(),
         Some(_) | None => String::new(),
     };
-    Ok(v1::ListSessionsResponse { sessions: rows.iter().map(Into::into).collect(), next_page_token })
+    v1::ListSessionsResponse { sessions: listed.rows.iter().map(Into::into).collect(), next_page_token }
 }

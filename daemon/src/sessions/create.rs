@@ -11,28 +11,46 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::actor::Shared;
 use super::error::SessionError;
-use super::registry::Reply;
 use super::request::CreateSession;
+use super::{catalog, off_runtime};
 use crate::store::{Batch, Commit, Level};
 
 /// A creation that came to its end.
 pub(super) struct Created {
     pub id: SessionId,
     pub result: Result<SessionInfo, SessionError>,
-    pub key: Option<String>,
-    pub reply: Reply<SessionInfo>,
 }
 
-/// Appends `system: created` and tells the keeper when it is on disk.
-pub(super) async fn append(
-    id: SessionId,
-    create: CreateSession,
-    now: Timestamp,
-    shared: Arc<Shared>,
-    reply: Reply<SessionInfo>,
-    done: mpsc::UnboundedSender<Created>,
-) {
-    let key = create.idempotency_key.clone();
+/// Creates the session unless its key or its name is taken, and tells the keeper what became of it.
+pub(super) async fn run(id: SessionId, create: CreateSession, now: Timestamp, shared: Arc<Shared>, done: mpsc::UnboundedSender<Created>) {
+    let result = match before(&create, now, &shared).await {
+        Ok(Some(info)) => Ok(info),
+        Ok(None) => append(id, create, now, &shared).await,
+        Err(error) => Err(error),
+    };
+    // The keeper is gone only when the daemon is.
+    let _ = done.send(Created { id, result });
+}
+
+/// The session that was created with this key before.
+async fn before(create: &CreateSession, now: Timestamp, shared: &Shared) -> Result<Option<SessionInfo>, SessionError> {
+    let (store, key, name) = (shared.store.clone(), create.idempotency_key.clone(), create.meta.name.clone());
+    off_runtime(move || {
+        let info = key.map(|key| catalog::created_with(&store, &key, now)).transpose()?.flatten();
+        match (info, name) {
+            (Some(info), _) => Ok(Some(info)),
+            (None, Some(name)) => match catalog::named(&store, &name)? {
+                Some(id) => Err(SessionError::NameTaken { name, id }),
+                None => Ok(None),
+            },
+            (None, None) => Ok(None),
+        }
+    })
+    .await
+}
+
+/// Appends `system: created`; returns when it is on disk.
+async fn append(id: SessionId, create: CreateSession, now: Timestamp, shared: &Shared) -> Result<SessionInfo, SessionError> {
     let body = Body::System(System::Created { meta: create.meta, idempotency_key: create.idempotency_key });
     let event = Entry::outside(body).by(create.by).number(id, Seq::ZERO.next(), now);
     let (told, when) = oneshot::channel();
@@ -48,14 +66,12 @@ pub(super) async fn append(
     let batch = Batch { session: id, first: event.seq, events: vec![shared.codec.event(&event)], level: Level::Synced };
     shared.store.append(batch, waiter).await;
     let failed = |reason: String| Err(SessionError::Store(StoreFailure { reason }));
-    let result = match when.await {
+    match when.await {
         Ok(Commit::Synced | Commit::Written) => match Projection::open(&event) {
             Ok(projection) => Ok(projection.info()),
             Err(error) => failed(error.to_string()),
         },
         Ok(Commit::Failed(reason)) => failed(reason),
         Err(_) => failed("the commit thread has ended".to_owned()),
-    };
-    // The keeper is gone only when the daemon is.
-    let _ = done.send(Created { id, result, key, reply });
+    }
 }

@@ -1,22 +1,27 @@
-//! The registry's owner: which sessions there are, which are loaded, who is called what. It never looks inside one.
+//! The registry's owner: which sessions are loaded, and what is on its way. Which there are the store knows (`catalog`). It
+//! never looks inside one and never waits for the disk.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use agentd_core::session::{DrainStage, fold::KEY_LIFE_MS};
+use agentd_core::query::StoreFailure;
+use agentd_core::session::DrainStage;
 use agentd_types::session::{SessionInfo, SessionState};
 use agentd_types::system::SessionChanges;
-use agentd_types::{Origin, SessionId, Timestamp};
+use agentd_types::{Origin, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::actor::{self, Control, Note, Shared};
+use super::catalog::{self, Overlay};
 use super::create;
 use super::error::SessionError;
 use super::handle::{Call, SessionHandle};
-use super::registry::{Ask, Registry, Reply};
-use super::request::{CreateSession, ListFilter};
+use super::off_runtime;
+use super::registry::{Ask, Registry, Reply, WeakRegistry};
+use super::request::CreateSession;
+use crate::store::{Commit, Store};
 
 /// Calls that wait for one session.
 const MAILBOX: usize = 256;
@@ -25,57 +30,67 @@ const ASKS: usize = 1_024;
 /// How long cut rounds have to end when the daemon goes down.
 const CUT_GRACE: Duration = Duration::from_secs(5);
 
-/// What is known of a session.
-enum Entry {
-    Stub(Box<SessionInfo>),
-    Loaded { handle: SessionHandle, control: mpsc::Sender<Control>, info: watch::Receiver<SessionInfo>, calls: Arc<AtomicU64> },
+/// A session that is loaded.
+struct Loaded {
+    handle: SessionHandle,
+    control: mpsc::Sender<Control>,
+    info: watch::Receiver<SessionInfo>,
+    /// Calls its actor has taken.
+    calls: Arc<AtomicU64>,
 }
 
-impl Entry {
-    fn info(&self) -> SessionInfo {
-        match self {
-            Entry::Stub(info) => (**info).clone(),
-            Entry::Loaded { info, .. } => info.borrow().clone(),
-        }
-    }
-}
-
-/// What an idempotency key of a creation stands for.
-pub(super) struct CreatedBy {
-    pub session: SessionId,
-    pub at: Timestamp,
-}
-
-/// A session as it was found on disk.
-pub struct Found {
-    pub info: SessionInfo,
-    /// A submission without a result, or queued commands: it goes on by itself.
-    pub wants_to_run: bool,
-    pub creation_key: Option<(String, Timestamp)>,
+/// What tasks that look into the store tell the keeper.
+enum Told {
+    /// The session is there: it may be loaded.
+    Looked { info: Box<SessionInfo>, reply: Reply<SessionHandle> },
+    /// Its new name is on disk, or refused.
+    Renamed(SessionId),
 }
 
 struct Keeper {
     shared: Arc<Shared>,
-    sessions: BTreeMap<SessionId, Entry>,
-    keys: BTreeMap<String, CreatedBy>,
-    /// Names that a creation on its way to disk will take.
+    loaded: BTreeMap<SessionId, Loaded>,
+    /// Sessions that could not be loaded or panicked, since the daemon started; the list says so.
+    lost: BTreeMap<SessionId, SessionInfo>,
+    /// Names that a creation or a renaming on its way to disk will take.
     reserved: BTreeMap<SessionId, String>,
+    /// Creations on their way to disk, and who waits for them.
+    creating: BTreeMap<SessionId, Creating>,
     notes: mpsc::UnboundedSender<Note>,
     created: mpsc::UnboundedSender<create::Created>,
+    told: mpsc::UnboundedSender<Told>,
+    registry: WeakRegistry,
     draining: bool,
 }
 
-/// Starts the registry over what was found on disk. Sessions that want to run are loaded at once.
+struct Creating {
+    key: Option<String>,
+    replies: Vec<Reply<SessionInfo>>,
+}
+
+/// Starts the registry. The sessions of `unsettled` are loaded at once: they go on by themselves.
 #[must_use]
-pub fn start(shared: Arc<Shared>, found: Vec<Found>) -> Registry {
+pub fn start(shared: Arc<Shared>, unsettled: Vec<SessionInfo>) -> Registry {
     let (asks, mut asked) = mpsc::channel(ASKS);
-    // Bounded by the sessions: each says little, and only when nothing else is to be done.
+    // Bounded by the sessions and the calls in flight: each says little, and only when nothing else is to be done.
     let (notes, mut noted) = mpsc::unbounded_channel();
     let (created, mut creations) = mpsc::unbounded_channel();
-    let mut keeper =
-        Keeper { shared, sessions: BTreeMap::new(), keys: BTreeMap::new(), reserved: BTreeMap::new(), notes, created, draining: false };
-    for found in found {
-        keeper.adopt(found);
+    let (told, mut words) = mpsc::unbounded_channel();
+    let registry = Registry::new(asks);
+    let mut keeper = Keeper {
+        shared,
+        loaded: BTreeMap::new(),
+        lost: BTreeMap::new(),
+        reserved: BTreeMap::new(),
+        creating: BTreeMap::new(),
+        notes,
+        created,
+        told,
+        registry: registry.downgrade(),
+        draining: false,
+    };
+    for info in unsettled {
+        keeper.load(info);
     }
     tokio::spawn(async move {
         loop {
@@ -86,180 +101,188 @@ pub fn start(shared: Arc<Shared>, found: Vec<Found>) -> Registry {
                 },
                 Some(note) = noted.recv() => keeper.note(note),
                 Some(created) = creations.recv() => keeper.created(created),
+                Some(told) = words.recv() => keeper.told(told),
             }
         }
     });
-    Registry::new(asks)
+    registry
 }
 
 impl Keeper {
-    fn adopt(&mut self, found: Found) {
-        let id = found.info.id;
-        if let Some((key, at)) = found.creation_key {
-            self.keys.insert(key, CreatedBy { session: id, at });
-        }
-        self.sessions.insert(id, Entry::Stub(Box::new(found.info)));
-        if found.wants_to_run {
-            self.load(id);
-        }
-    }
-
     fn ask(&mut self, ask: Ask) {
         match ask {
             Ask::Create { create, reply } => self.create(*create, reply),
-            Ask::List { filter, reply } => tell(reply, Ok(self.list(&filter))),
-            Ask::Find { what, reply } => tell(reply, self.find(&what)),
-            Ask::Open { id, reply } => tell(reply, self.open(id)),
+            Ask::List { filter, slice, reply } => {
+                let overlay = self.overlay();
+                self.look(reply, move |store| catalog::list(&store, &filter, slice, &overlay));
+            }
+            Ask::Count { reply } => self.look(reply, |store| catalog::count(&store)),
+            Ask::StoreStatus { reply } => self.look(reply, |store| Ok(store.status())),
+            Ask::RebuildStore { reply } => {
+                self.look(reply, |store| store.rebuild().map_err(|reason| SessionError::Store(StoreFailure { reason })));
+            }
+            Ask::Find { what, reply } => self.look(reply, move |store| catalog::find(&store, &what)),
+            Ask::Open { id, reply } => self.open(id, reply),
             Ask::Update { id, changes, by, reply } => self.update(id, changes, by, reply),
+            Ask::Delete { id, by, reply } => self.delete(id, by, reply),
             Ask::Drain { grace, reply } => self.drain(grace, reply),
         }
+    }
+
+    /// Answers with what is found in the store.
+    fn look<T: Send + 'static>(&self, reply: Reply<T>, look: impl FnOnce(Store) -> Result<T, SessionError> + Send + 'static) {
+        let store = self.shared.store.clone();
+        tokio::spawn(async move { tell(reply, off_runtime(move || look(store)).await) });
+    }
+
+    fn overlay(&self) -> Overlay {
+        let loaded = self.loaded.iter().map(|(id, loaded)| (*id, loaded.info.borrow().clone()));
+        self.lost.iter().map(|(id, info)| (*id, info.clone())).chain(loaded).collect()
     }
 
     fn create(&mut self, create: CreateSession, reply: Reply<SessionInfo>) {
         if self.draining {
             return tell(reply, Err(SessionError::Draining));
         }
+        let key = create.idempotency_key.clone();
+        if let Some(same) = self.creating.values_mut().find(|it| it.key.is_some() && it.key == key) {
+            return same.replies.push(reply);
+        }
         let now = self.shared.kit.clock.now();
-        if let Some(key) = &create.idempotency_key {
-            self.keys.retain(|_, used| now.since(used.at) < KEY_LIFE_MS);
-            if let Some(info) = self.keys.get(key).and_then(|used| self.sessions.get(&used.session)).map(Entry::info) {
-                return tell(reply, Ok(info));
-            }
-        }
-        if let Some(name) = &create.meta.name
-            && let Err(error) = self.name_is_free(name, None)
-        {
-            return tell(reply, Err(error));
-        }
         let id = SessionId::from_u128(self.shared.kit.entropy.id());
         if let Some(name) = &create.meta.name {
+            if let Err(error) = self.name_is_free(name) {
+                return tell(reply, Err(error));
+            }
             self.reserved.insert(id, name.clone());
         }
-        tokio::spawn(create::append(id, create, now, Arc::clone(&self.shared), reply, self.created.clone()));
+        self.creating.insert(id, Creating { key, replies: vec![reply] });
+        tokio::spawn(create::run(id, create, now, Arc::clone(&self.shared), self.created.clone()));
     }
 
     /// A creation is on disk, or failed.
     fn created(&mut self, created: create::Created) {
-        let create::Created { id, result, key, reply } = created;
+        let create::Created { id, result } = created;
         self.reserved.remove(&id);
-        if let Ok(info) = &result {
-            if let Some(key) = key {
-                self.keys.insert(key, CreatedBy { session: id, at: info.created_at });
-            }
-            self.sessions.insert(id, Entry::Stub(Box::new(info.clone())));
+        let replies = self.creating.remove(&id).map(|it| it.replies).unwrap_or_default();
+        for reply in replies {
+            tell(reply, result.clone());
         }
-        tell(reply, result);
     }
 
-    fn name_is_free(&self, name: &str, but: Option<SessionId>) -> Result<(), SessionError> {
-        let taken =
-            self.sessions.iter().find(|(id, entry)| Some(**id) != but && entry.info().name.as_deref() == Some(name)).map(|(id, _)| *id);
-        let reserved = self.reserved.iter().find(|(_, reserved)| *reserved == name).map(|(id, _)| *id);
-        match taken.or(reserved) {
-            Some(id) => Err(SessionError::NameTaken { name: name.to_owned(), id }),
+    /// Whether nothing on its way to disk takes the name; whether a session has it, the store knows.
+    fn name_is_free(&self, name: &str) -> Result<(), SessionError> {
+        match self.reserved.iter().find(|(_, reserved)| *reserved == name) {
+            Some((id, _)) => Err(SessionError::NameTaken { name: name.to_owned(), id: *id }),
             None => Ok(()),
         }
     }
 
-    fn list(&self, filter: &ListFilter) -> Vec<SessionInfo> {
-        let text = filter.text.as_ref().map(|text| text.to_lowercase());
-        let fits = |info: &SessionInfo| {
-            let archived = info.state == SessionState::Archived && !filter.all;
-            let elsewhere = filter.cwd.as_ref().is_some_and(|cwd| *cwd != info.cwd);
-            let other = text
-                .as_ref()
-                .is_some_and(|text| !info.name.iter().chain([&info.last_text]).any(|it| it.to_lowercase().contains(text.as_str())));
-            !archived && !elsewhere && !other
-        };
-        // Ids are UUIDv7: newest last.
-        self.sessions.values().rev().map(Entry::info).filter(fits).collect()
+    fn open(&mut self, id: SessionId, reply: Reply<SessionHandle>) {
+        if let Some(loaded) = self.loaded.get(&id).filter(|loaded| !loaded.handle.is_gone()) {
+            return tell(reply, Ok(loaded.handle.clone()));
+        }
+        let (store, told) = (self.shared.store.clone(), self.told.clone());
+        tokio::spawn(async move {
+            match off_runtime(move || catalog::info_of(&store, id)).await {
+                Ok(info) => {
+                    let _ = told.send(Told::Looked { info: Box::new(info), reply });
+                }
+                Err(error) => tell(reply, Err(error)),
+            }
+        });
     }
 
-    fn find(&self, what: &str) -> Result<SessionId, SessionError> {
-        if let Some(id) = self.sessions.iter().find(|(_, entry)| entry.info().name.as_deref() == Some(what)).map(|(id, _)| *id) {
-            return Ok(id);
-        }
-        let start = what.to_lowercase();
-        let fits: Vec<SessionId> = self.sessions.keys().filter(|id| id.to_string().starts_with(&start)).copied().collect();
-        match fits.as_slice() {
-            [id] if !what.is_empty() => Ok(*id),
-            [] | [_] => Err(SessionError::NotFound { what: what.to_owned(), near: self.near(what) }),
-            several => {
-                let matches = several.iter().take(5).map(ToString::to_string).collect();
-                Err(SessionError::Ambiguous { what: what.to_owned(), matches })
+    fn told(&mut self, told: Told) {
+        match told {
+            Told::Looked { info, reply } => {
+                let handle = match self.loaded.get(&info.id).filter(|loaded| !loaded.handle.is_gone()) {
+                    Some(loaded) => loaded.handle.clone(),
+                    None => self.load(*info),
+                };
+                tell(reply, Ok(handle));
+            }
+            Told::Renamed(id) => {
+                self.reserved.remove(&id);
             }
         }
     }
 
-    /// Names that resemble `what`, at most three.
-    fn near(&self, what: &str) -> Vec<String> {
-        let what = what.to_lowercase();
-        let resembles = |name: &String| {
-            let name = name.to_lowercase();
-            let shared = name.chars().zip(what.chars()).take_while(|(a, b)| a == b).count();
-            name.contains(&what) || what.contains(&name) || shared >= 3
-        };
-        self.sessions.values().filter_map(|entry| entry.info().name).filter(resembles).take(3).collect()
-    }
-
-    fn open(&mut self, id: SessionId) -> Result<SessionHandle, SessionError> {
-        match self.sessions.get(&id) {
-            None => Err(SessionError::NotFound { what: id.to_string(), near: Vec::new() }),
-            Some(Entry::Loaded { handle, .. }) if !handle.is_gone() => Ok(handle.clone()),
-            Some(Entry::Loaded { .. } | Entry::Stub(_)) => Ok(self.load(id)),
-        }
-    }
-
-    fn load(&mut self, id: SessionId) -> SessionHandle {
+    fn load(&mut self, info: SessionInfo) -> SessionHandle {
+        let id = info.id;
         let (calls, called) = mpsc::channel::<Call>(MAILBOX);
         let (control, controlled) = mpsc::channel(4);
         let handle = SessionHandle::new(id, calls);
-        if let Some(entry) = self.sessions.get_mut(&id) {
-            let (info, watched) = watch::channel(entry.info());
-            let taken = Arc::new(AtomicU64::new(0));
-            tokio::spawn(actor::run(id, Arc::clone(&self.shared), called, controlled, info, Arc::clone(&taken), self.notes.clone()));
-            *entry = Entry::Loaded { handle: handle.clone(), control, info: watched, calls: taken };
-        }
+        let (info, watched) = watch::channel(info);
+        let taken = Arc::new(AtomicU64::new(0));
+        tokio::spawn(actor::run(id, Arc::clone(&self.shared), called, controlled, info, Arc::clone(&taken), self.notes.clone()));
+        self.lost.remove(&id);
+        self.loaded.insert(id, Loaded { handle: handle.clone(), control, info: watched, calls: taken });
         handle
     }
 
     /// A new name must be free; the rest is the session's own matter.
     fn update(&mut self, id: SessionId, changes: SessionChanges, by: Origin, reply: Reply<SessionInfo>) {
-        if let Some(name) = changes.name.as_deref().filter(|name| !name.is_empty())
-            && let Err(error) = self.name_is_free(name, Some(id))
-        {
-            return tell(reply, Err(error));
-        }
-        match self.open(id) {
-            Ok(handle) => {
-                tokio::spawn(async move { tell(reply, handle.update(changes, by).await) });
+        let name = changes.name.clone().filter(|name| !name.is_empty());
+        if let Some(name) = &name {
+            if let Err(error) = self.name_is_free(name) {
+                return tell(reply, Err(error));
             }
-            Err(error) => tell(reply, Err(error)),
+            self.reserved.insert(id, name.clone());
         }
+        let (store, told, registry) = (self.shared.store.clone(), self.told.clone(), self.registry.clone());
+        tokio::spawn(async move {
+            let updated = async {
+                let taken = off_runtime(move || {
+                    let Some(name) = name else { return Ok(None) };
+                    Ok(catalog::named(&store, &name)?.filter(|other| *other != id).map(|other| (name, other)))
+                });
+                if let Some((name, id)) = taken.await? {
+                    return Err(SessionError::NameTaken { name, id });
+                }
+                registry.upgrade().ok_or(SessionError::Draining)?.open(id).await?.update(changes, by).await
+            };
+            let updated = updated.await;
+            let _ = told.send(Told::Renamed(id));
+            tell(reply, updated);
+        });
+    }
+
+    /// By its actor, which ends what runs; one that cannot be read has none.
+    fn delete(&self, id: SessionId, by: Origin, reply: Reply<()>) {
+        let (store, registry) = (self.shared.store.clone(), self.registry.clone());
+        tokio::spawn(async move {
+            let Some(registry) = registry.upgrade() else { return tell(reply, Err(SessionError::Draining)) };
+            let deleted = match registry.open(id).await {
+                Ok(session) => session.delete(by).await,
+                Err(SessionError::Store(failure)) if store.is_quarantined(id) => {
+                    tracing::warn!(session = %id, reason = %failure.reason, %by, "a session that cannot be read is deleted");
+                    forget(&store, id).await
+                }
+                Err(error) => Err(error),
+            };
+            tell(reply, deleted);
+        });
     }
 
     fn note(&mut self, note: Note) {
         match note {
             Note::Idle(id, calls) => {
-                let Some(entry) = self.sessions.get_mut(&id) else { return };
-                let info = entry.info();
                 // Nobody holds a handle and no call came since: nothing can have begun. Its last handle is dropped with
                 // the entry, and the actor ends when its calls do.
-                if let Entry::Loaded { handle, calls: taken, .. } = entry
-                    && handle.is_only_one()
-                    && taken.load(Ordering::Acquire) == calls
-                {
-                    *entry = Entry::Stub(Box::new(info));
+                let idle = |loaded: &Loaded| loaded.handle.is_only_one() && loaded.calls.load(Ordering::Acquire) == calls;
+                if self.loaded.get(&id).is_some_and(idle) {
+                    self.loaded.remove(&id);
                 }
             }
             Note::Deleted(id) => {
-                self.sessions.remove(&id);
-                self.keys.retain(|_, used| used.session != id);
+                self.loaded.remove(&id);
+                self.lost.remove(&id);
             }
             Note::Lost(id) => {
-                if let Some(entry) = self.sessions.get_mut(&id) {
-                    let info = SessionInfo { state: SessionState::Failed, ..entry.info() };
-                    *entry = Entry::Stub(Box::new(info));
+                if let Some(loaded) = self.loaded.remove(&id) {
+                    let info = SessionInfo { state: SessionState::Failed, ..loaded.info.borrow().clone() };
+                    self.lost.insert(id, info);
                 }
             }
         }
@@ -268,14 +291,7 @@ impl Keeper {
     /// Stops starting, lets running rounds end within `grace`, then cuts them.
     fn drain(&mut self, grace: Duration, reply: Reply<()>) {
         self.draining = true;
-        let controls: Vec<mpsc::Sender<Control>> = self
-            .sessions
-            .values()
-            .filter_map(|entry| match entry {
-                Entry::Stub(_) => None,
-                Entry::Loaded { control, .. } => Some(control.clone()),
-            })
-            .collect();
+        let controls: Vec<mpsc::Sender<Control>> = self.loaded.values().map(|loaded| loaded.control.clone()).collect();
         tokio::spawn(async move {
             if tokio::time::timeout(grace, tell_all(&controls, DrainStage::Stop)).await.is_err() {
                 tracing::info!("the grace period is over: running submissions are cut");
@@ -285,6 +301,23 @@ impl Keeper {
             }
             tell(reply, Ok(()));
         });
+    }
+}
+
+/// Nothing of it is left afterwards.
+async fn forget(store: &Store, id: SessionId) -> Result<(), SessionError> {
+    let (done, outcome) = oneshot::channel();
+    let mut done = Some(done);
+    let waiter = Box::new(move |commit| {
+        if let Some(done) = done.take() {
+            let _ = done.send(commit);
+        }
+    });
+    store.forget(id, waiter).await;
+    match outcome.await {
+        Ok(Commit::Synced | Commit::Written) => Ok(()),
+        Ok(Commit::Failed(reason)) => Err(SessionError::Store(StoreFailure { reason })),
+        Err(_) => Err(SessionError::Gone),
     }
 }
 

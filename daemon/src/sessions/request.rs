@@ -3,9 +3,11 @@
 use agentd_types::permission::{Decision, PermissionRequest, PermissionResolved};
 use agentd_types::question::{Answered, Question};
 use agentd_types::queue::{Batching, CommandMode, Priority, RunOptions};
-use agentd_types::session::SessionMeta;
-use agentd_types::{Block, CommandId, Origin, RequestId, Seq, SubmissionId, Timestamp};
+use agentd_types::session::{SessionInfo, SessionMeta};
+use agentd_types::{Block, CommandId, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp};
 use bytes::Bytes;
+
+pub use crate::store::{Happened, Status as StoreStatus};
 
 /// A new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,4 +111,21 @@ pub struct ListFilter {
     pub all: bool,
     /// In name or last text, case-insensitive.
     pub text: Option<String>,
+}
+
+/// Which of those that fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    /// Those behind this one; the newest come first.
+    pub after: Option<SessionId>,
+    /// At most this many.
+    pub size: usize,
+}
+
+/// A slice of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub rows: Vec<SessionInfo>,
+    /// Whether others follow.
+    pub more: bool,
 }

@@ -98,13 +98,6 @@ pub(super) enum Request {
     },
 }
 
-/// Why a session takes no events.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
-    Deleted,
-    Quarantined(String),
-}
-
 /// What a turn of the commit thread's work was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stepped {

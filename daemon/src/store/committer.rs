@@ -1,7 +1,7 @@
 //! The commit thread: it alone writes and syncs the journal, and tells each waiter how far its batch has come. It never
 //! reads events and never waits for a waiter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -10,9 +10,10 @@ use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::commit::{Batch, Commit, Level, Refusal, Request, Stepped, Told};
+use super::commit::{Batch, Commit, Level, Request, Stepped, Told};
 use super::journal::{Journal, Place};
-use super::limits::Limits;
+use super::limits::{Limits, REMEMBERED_DELETIONS, REMEMBERED_ENDS, ROOM_PATIENCE};
+use super::reader::Reader;
 use super::record::{self, Body};
 use super::tail::{Committed, Tail};
 
@@ -24,7 +25,7 @@ struct Unsynced {
 
 enum Kept {
     Events { batch: Batch, place: Place },
-    Deleted(SessionId),
+    Deleted { session: SessionId, place: Place },
     Nothing,
 }
 
@@ -32,10 +33,11 @@ enum Kept {
 pub(super) struct Committer {
     journal: Journal,
     tail: Arc<Tail>,
+    reader: Reader,
     limits: Limits,
-    /// The last event written of each session; `Seq::ZERO` for none.
+    /// The last event written of sessions written to lately; `Seq::ZERO` for none.
     last: HashMap<SessionId, Seq>,
-    refused: HashMap<SessionId, Refusal>,
+    deleted: Deleted,
     /// Set once, when nothing is acknowledged any more.
     trouble: Arc<OnceLock<String>>,
     unsynced: Vec<Unsynced>,
@@ -51,6 +53,23 @@ enum Marked {
     No,
 }
 
+/// Sessions deleted lately: what comes late for them is told so.
+#[derive(Default)]
+pub(super) struct Deleted(VecDeque<SessionId>);
+
+impl Deleted {
+    pub(super) fn add(&mut self, session: SessionId) {
+        if self.0.len() == REMEMBERED_DELETIONS {
+            self.0.pop_front();
+        }
+        self.0.push_back(session);
+    }
+
+    fn has(&self, session: SessionId) -> bool {
+        self.0.contains(&session)
+    }
+}
+
 /// Batches that will share one write.
 #[derive(Default)]
 struct Run {
@@ -62,13 +81,13 @@ impl Committer {
     pub(super) fn new(
         journal: Journal,
         tail: Arc<Tail>,
+        reader: Reader,
         limits: Limits,
-        last: HashMap<SessionId, Seq>,
-        refused: HashMap<SessionId, Refusal>,
+        deleted: Deleted,
         trouble: Arc<OnceLock<String>>,
     ) -> Committer {
         let (unsynced, since, marked) = (Vec::new(), Instant::now(), Marked::No);
-        Committer { journal, tail, limits, last, refused, trouble, unsynced, since, marked }
+        Committer { journal, tail, reader, limits, last: HashMap::new(), deleted, trouble, unsynced, since, marked }
     }
 
     /// The thread: until it is told to stop, or nobody is left to ask.
@@ -203,7 +222,7 @@ impl Committer {
         if size > u64::from(self.limits.batch) {
             return Err(format!("the batch takes {size} bytes, at most {} are kept at once", self.limits.batch));
         }
-        let last = self.last.get(&batch.session).copied().unwrap_or(Seq::ZERO);
+        let last = self.end_of(batch.session)?;
         let due = last.0.checked_add(1).filter(|due| *due == batch.first.0);
         let Some(end) = due.and_then(|due| due.checked_add(count)) else {
             let reason = "something before it was not kept, or it was kept already";
@@ -217,11 +236,32 @@ impl Committer {
         if let Some(trouble) = self.trouble.get() {
             return Err(trouble.clone());
         }
-        match self.refused.get(&session) {
-            None => Ok(()),
-            Some(Refusal::Deleted) => Err(format!("session {session} is deleted")),
-            Some(Refusal::Quarantined(reason)) => Err(format!("session {session} is quarantined: {reason}")),
+        if self.deleted.has(session) {
+            return Err(format!("session {session} is deleted"));
         }
+        match self.tail.quarantine_of(session) {
+            None => Ok(()),
+            Some(reason) => Err(format!("session {session} is quarantined: {reason}")),
+        }
+    }
+
+    /// Where a session ends. Asked once in a while only, and never waited for.
+    fn end_of(&self, session: SessionId) -> Result<Seq, String> {
+        match self.last.get(&session) {
+            Some(last) => Ok(*last),
+            None => self.reader.last_seq_once(session).map(|last| last.unwrap_or(Seq::ZERO)).map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Where the next write needs a new segment and there are as many as may be, waits until a checkpoint has freed one.
+    fn make_room(&mut self, size: u64) -> Result<(), String> {
+        if !self.journal.needs_segment(size) || self.tail.segments() < self.limits.segments {
+            return Ok(());
+        }
+        // What waits for its sync counts only once it is visible.
+        self.sync();
+        let room = self.tail.wait_for_room(self.limits.segments, ROOM_PATIENCE);
+        room.map_err(|stuck| format!("the journal is full and cannot be emptied: {}", stuck.0))
     }
 
     /// Writes a run at once; if that fails, each of its batches alone, so that one that does not fit hurts no other session.
@@ -230,6 +270,11 @@ impl Committer {
             return;
         }
         let bodies: Vec<Body<'_>> = run.entries.iter().map(|(batch, _)| body_of(batch)).collect();
+        let size = bodies.iter().map(record::size).sum();
+        if let Err(reason) = self.make_room(size) {
+            self.fail(run, &reason);
+            return;
+        }
         match self.journal.write(&bodies) {
             Ok(places) => {
                 for ((batch, told), place) in run.entries.into_iter().zip(places) {
@@ -237,10 +282,7 @@ impl Committer {
                 }
             }
             Err(error) => {
-                for (batch, _) in run.entries.iter().rev() {
-                    // It was admitted, so its first number is at least 1.
-                    self.last.insert(batch.session, Seq(batch.first.0.saturating_sub(1)));
-                }
+                self.take_back(&run);
                 let reason = error.to_string();
                 if error.is_final() {
                     self.give_up(&reason);
@@ -257,26 +299,51 @@ impl Committer {
         }
     }
 
+    fn take_back(&mut self, run: &Run) {
+        for (batch, _) in run.entries.iter().rev() {
+            // It was admitted, so its first number is at least 1.
+            self.last.insert(batch.session, Seq(batch.first.0.saturating_sub(1)));
+        }
+    }
+
+    fn fail(&mut self, run: Run, reason: &str) {
+        self.take_back(&run);
+        for (_, told) in run.entries {
+            told.end(Commit::Failed(reason.to_owned()));
+        }
+    }
+
     fn delete(&mut self, session: SessionId, told: Told) {
-        let written = match (self.trouble.get(), self.refused.get(&session)) {
-            (Some(trouble), _) => Err(trouble.clone()),
-            (None, Some(Refusal::Deleted)) => Err(format!("session {session} is deleted already")),
-            (None, None) if !self.last.contains_key(&session) => Err(format!("there is no session {session}")),
-            (None, None | Some(Refusal::Quarantined(_))) => self.journal.write(&[Body::Deleted { session }]).map(|_| ()).map_err(|error| {
-                if error.is_final() {
-                    self.give_up(&error.to_string());
-                }
-                error.to_string()
-            }),
-        };
-        match written {
-            Ok(()) => {
+        match self.write_deletion(session) {
+            Ok(place) => {
                 self.last.remove(&session);
-                self.refused.insert(session, Refusal::Deleted);
-                self.wait_for_sync(Kept::Deleted(session), told);
+                self.deleted.add(session);
+                self.wait_for_sync(Kept::Deleted { session, place }, told);
             }
             Err(reason) => told.end(Commit::Failed(reason)),
         }
+    }
+
+    fn write_deletion(&mut self, session: SessionId) -> Result<Place, String> {
+        if let Some(trouble) = self.trouble.get() {
+            return Err(trouble.clone());
+        }
+        if self.deleted.has(session) {
+            return Err(format!("session {session} is deleted already"));
+        }
+        // What is set apart can always be deleted, readable or not.
+        if self.tail.quarantine_of(session).is_none() && self.end_of(session)? == Seq::ZERO {
+            return Err(format!("there is no session {session}"));
+        }
+        self.make_room(record::size(&Body::Deleted { session }))?;
+        let written = self.journal.write(&[Body::Deleted { session }]);
+        let places = written.map_err(|error| {
+            if error.is_final() {
+                self.give_up(&error.to_string());
+            }
+            error.to_string()
+        })?;
+        places.first().copied().ok_or_else(|| "nothing was written".to_owned())
     }
 
     fn wait_for_sync(&mut self, what: Kept, mut told: Told) {
@@ -290,7 +357,7 @@ impl Committer {
                     told.written();
                 }
             }
-            Kept::Deleted(_) => self.marked = Marked::No,
+            Kept::Deleted { .. } => self.marked = Marked::No,
             Kept::Nothing => {}
         }
         self.unsynced.push(Unsynced { what, told });
@@ -318,11 +385,15 @@ impl Committer {
                 Kept::Events { batch, place } => {
                     committed.push(Committed::Events { session: batch.session, first: batch.first, events: batch.events.into(), place });
                 }
-                Kept::Deleted(session) => committed.push(Committed::Deleted(session)),
+                Kept::Deleted { session, place } => committed.push(Committed::Deleted { session, place }),
                 Kept::Nothing => {}
             }
         }
         self.tail.publish(committed);
+        if self.last.len() > REMEMBERED_ENDS {
+            // All of them are committed now: whoever asks finds them.
+            self.last.clear();
+        }
         for told in tolds {
             told.end(Commit::Synced);
         }

@@ -19,6 +19,8 @@ pub struct Place {
     pub offset: u32,
     /// With its header and padding.
     pub len: u32,
+    /// The record's number in the journal.
+    pub number: u64,
 }
 
 /// Why nothing was written.
@@ -86,6 +88,12 @@ impl Journal {
         self.at.segment.fits(len)
     }
 
+    /// Whether `len` more bytes need a new segment.
+    #[must_use]
+    pub fn needs_segment(&self, len: u64) -> bool {
+        !self.at.segment.fits(len) && !self.at.segment.is_empty()
+    }
+
     /// Writes one record per body, with one write, all or none. What does not fit goes into a new segment, before which
     /// everything is synced. An error that is not final leaves the journal as it was.
     pub fn write(&mut self, bodies: &[Body<'_>]) -> Result<Vec<Place>, WriteError> {
@@ -125,7 +133,7 @@ impl Journal {
             let offset = start + from as u64;
             record::encode(&mut self.buffer, Spot { segment, offset }, Before { number, previous, synced }, body);
             // `Limits::batch` keeps segments far below 4 GiB.
-            places.push(Place { segment, offset: offset as u32, len: (self.buffer.len() - from) as u32 });
+            places.push(Place { segment, offset: offset as u32, len: (self.buffer.len() - from) as u32, number });
             number += 1;
             previous = session_of(body);
         }

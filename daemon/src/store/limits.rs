@@ -23,10 +23,47 @@ pub struct Limits {
     pub written: Duration,
     /// After this long without anything new, an idle mark is written.
     pub idle: Duration,
+    /// Full segments that start a checkpoint.
+    pub full_segments: usize,
+    /// Segments there are at most; with more to write, appends wait for a checkpoint.
+    pub segments: usize,
+    /// After this long without anything new, a checkpoint brings everything behind the journal.
+    pub settle: Duration,
+    /// At most this many records share one batch of the database.
+    pub apply_records: usize,
+    /// A batch of the database is closed once it holds this many bytes.
+    pub apply_bytes: usize,
 }
 
 /// Bytes one unit of queue room stands for.
 pub const QUEUE_UNIT: usize = 16 * 1024;
+
+/// How long an append waits for a checkpoint to make room.
+pub const ROOM_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a list waits for what was acknowledged to be in the index.
+pub const INDEX_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a read waits for its session, or the database, to be restored.
+pub const RESTORE_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long the applier and the checkpoint wait after a failure before they try again.
+pub const RETRY: Duration = Duration::from_secs(1);
+
+/// How long readers may hold a database that is to be exchanged.
+pub const EXCHANGE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Keys removed with one batch.
+pub const REMOVE_KEYS: usize = 4096;
+
+/// Deleted sessions of this run whose ids are remembered, so that late entries are told why they are refused.
+pub const REMEMBERED_DELETIONS: usize = 1024;
+
+/// Ends of sessions the commit thread remembers; beyond, it asks.
+pub const REMEMBERED_ENDS: usize = 4096;
+
+/// Things that happened which a status tells; older ones are in the log.
+pub const TOLD: usize = 64;
 
 /// At most this many records make one page of a read.
 pub const PAGE_RECORDS: usize = 4096;
@@ -46,9 +83,14 @@ impl Default for Limits {
             group_batches: 1024,
             group_bytes: 4 * 1024 * 1024,
             queue_units: 4096,
-            cache: 16 * 1024 * 1024,
+            cache: 4 * 1024 * 1024,
             written: Duration::from_secs(1),
             idle: Duration::from_secs(1),
+            full_segments: 1,
+            segments: 8,
+            settle: Duration::from_secs(5),
+            apply_records: 256,
+            apply_bytes: 1024 * 1024,
         }
     }
 }

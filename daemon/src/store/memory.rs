@@ -8,7 +8,16 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use agentd_types::Timestamp;
+
 use super::file::{File, FileSystem};
+use super::{BootId, Limits, Places, Setup};
+use crate::clock::Clock;
+
+mod plain;
+mod shelf;
+
+pub use plain::Plain;
 
 /// What the power's going leaves of a write is decided in pieces of this many bytes.
 const SECTOR: usize = 512;
@@ -25,6 +34,12 @@ pub enum Operation {
     Create,
     Rename,
     Read,
+    /// A batch of the database.
+    Apply,
+    /// The database's flush.
+    Flush,
+    /// A read of the database. With `InvalidData` a database's operation finds damage.
+    Look,
 }
 
 /// A file system in memory. A clone is the same file system.
@@ -51,6 +66,18 @@ struct State {
     faults: VecDeque<(Operation, ErrorKind)>,
     syncs: u64,
     held: Held,
+    /// Whether batches of databases go through.
+    batches: Held,
+    databases: BTreeMap<PathBuf, shelf::Database>,
+    steps: Steps,
+}
+
+/// The world as it was before each of its changes, once somebody wants to know.
+#[derive(Clone, Default)]
+enum Steps {
+    #[default]
+    Off,
+    Kept(Vec<State>),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -120,10 +147,26 @@ impl Change {
     }
 }
 
+/// A clock that stands.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp(1_700_000_000_000)
+    }
+}
+
 impl MemoryFiles {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// What a store of plain events in this world is opened with; its data folder is `/`.
+    #[must_use]
+    pub fn setup(&self, boot: BootId, limits: Limits) -> Setup {
+        let (files, shelves) = (Arc::new(self.clone()), Arc::new(self.clone()));
+        Setup { places: Places::within(Path::new("/")), files, shelves, projector: Arc::new(Plain), clock: Arc::new(Still), boot, limits }
     }
 
     /// All files together may hold `bytes` bytes; what does not fit fails with `StorageFull`.
@@ -172,22 +215,48 @@ impl MemoryFiles {
         self.state().syncs
     }
 
-    /// What the next process finds after this one was killed: all that was written.
+    /// What the next process finds after this one was killed: all that was written to files, and what the databases had
+    /// flushed.
     #[must_use]
     pub fn after_kill(&self) -> MemoryFiles {
-        let mut state = self.state().clone();
+        self.after_kill_keeping(&mut |_| 0)
+    }
+
+    /// The same; `pick(n)` says how many of a database's n unflushed batches are there nevertheless.
+    #[must_use]
+    pub fn after_kill_keeping(&self, pick: &mut dyn FnMut(u64) -> u64) -> MemoryFiles {
+        let state = self.state().whole();
+        Self::killed(state, pick)
+    }
+
+    fn killed(mut state: State, pick: &mut dyn FnMut(u64) -> u64) -> MemoryFiles {
         state.faults.clear();
-        state.held = Held::Free;
+        (state.held, state.batches) = (Held::Free, Held::Free);
+        state.crash_databases(pick);
         Self::with(state)
+    }
+
+    /// From now on the world is remembered before each of its changes.
+    pub fn remember_steps(&self) {
+        self.state().steps = Steps::Kept(Vec::new());
+    }
+
+    /// Ends the remembering: what the next process would find, had this one been killed before each of the changes.
+    #[must_use]
+    pub fn remembered_kills(&self) -> Vec<MemoryFiles> {
+        match std::mem::take(&mut self.state().steps) {
+            Steps::Off => Vec::new(),
+            Steps::Kept(states) => states.into_iter().map(|state| Self::killed(state, &mut |_| 0)).collect(),
+        }
     }
 
     /// What is found after the power went: all that was synced, and of the rest what `pick` leaves. `pick(n)` answers a
     /// number in `0..=n`; always 0 loses everything that was not synced.
     #[must_use]
     pub fn after_power_loss(&self, pick: &mut dyn FnMut(u64) -> u64) -> MemoryFiles {
-        let mut state = self.state().clone();
+        let mut state = self.state().whole();
         state.faults.clear();
-        state.held = Held::Free;
+        (state.held, state.batches) = (Held::Free, Held::Free);
         for node in &mut state.nodes {
             for change in std::mem::take(&mut node.unsynced) {
                 survive(&change, &mut node.durable, pick);
@@ -200,6 +269,7 @@ impl MemoryFiles {
             naming.apply(&mut state.synced_names);
         }
         state.names = state.synced_names.clone();
+        state.crash_databases(pick);
         Self::with(state)
     }
 
@@ -243,6 +313,42 @@ fn survive(change: &Change, disk: &mut Vec<u8>, pick: &mut dyn FnMut(u64) -> u64
 }
 
 impl State {
+    /// A copy, but for what was remembered.
+    fn whole(&self) -> State {
+        let steps = Steps::Off;
+        State {
+            names: self.names.clone(),
+            synced_names: self.synced_names.clone(),
+            renamings: self.renamings.clone(),
+            folders: self.folders.clone(),
+            nodes: self.nodes.clone(),
+            space: self.space,
+            faults: self.faults.clone(),
+            syncs: self.syncs,
+            held: self.held,
+            batches: self.batches,
+            databases: self.databases.clone(),
+            steps,
+        }
+    }
+
+    /// About to change.
+    fn step(&mut self) {
+        if matches!(self.steps, Steps::Kept(_)) {
+            let now = self.whole();
+            if let Steps::Kept(states) = &mut self.steps {
+                states.push(now);
+            }
+        }
+    }
+
+    fn crash_databases(&mut self, pick: &mut dyn FnMut(u64) -> u64) {
+        for database in self.databases.values_mut() {
+            let kept = pick(database.unflushed() as u64);
+            database.crash(usize::try_from(kept).unwrap_or(usize::MAX));
+        }
+    }
+
     fn used(&self) -> usize {
         self.names.values().map(|node| self.nodes[*node].live.len()).sum()
     }
@@ -259,6 +365,7 @@ impl State {
     }
 
     fn name(&mut self, naming: Naming) {
+        self.step();
         naming.apply(&mut self.names);
         self.renamings.push(naming);
     }
@@ -315,6 +422,7 @@ impl FileSystem for MemoryFiles {
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let mut state = self.state();
+        state.step();
         state.fault(|operation| operation == Operation::SyncDir).map_err(|(_, error)| error)?;
         let (here, elsewhere) = std::mem::take(&mut state.renamings).into_iter().partition::<Vec<_>, _>(|naming| naming.is_in(dir));
         for naming in here {
@@ -366,6 +474,7 @@ impl File for MemoryFile {
                 (taken, outcome) = (fits, Err(ErrorKind::StorageFull.into()));
             }
         }
+        state.step();
         if taken > 0 {
             let change = Change::Write(offset, bytes[..taken].to_vec());
             let node = &mut state.nodes[self.node];
@@ -378,6 +487,7 @@ impl File for MemoryFile {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut state = self.state();
         let change = Change::Resize(usize::try_from(len).map_err(|_| ErrorKind::FileTooLarge)?);
+        state.step();
         let node = &mut state.nodes[self.node];
         change.apply(&mut node.live);
         node.unsynced.push(change);
@@ -391,6 +501,7 @@ impl File for MemoryFile {
             self.world.changed.notify_all();
             state = self.world.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.step();
         let planned = state.fault(|operation| operation == Operation::SyncFile);
         let node = &mut state.nodes[self.node];
         let unsynced = std::mem::take(&mut node.unsynced);

@@ -1,33 +1,44 @@
-//! Opening: replays every segment, cuts a torn tail, sets damaged sessions apart. It never panics on what it finds and never
-//! removes a record that was synced.
+//! Opening the journal: replays every segment, cuts a torn tail, names whose records are damaged. It never panics on what it
+//! finds and never removes a record that was synced.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentd_types::{Seq, SessionId};
 
-use super::commit::Refusal;
 use super::file::{File, FileSystem};
 use super::journal::{Place, Position, Start, WriteError, start_segment};
 use super::limits::Limits;
 use super::record::{Header, Kind};
 use super::scan::{Piece, Rules, Scanned, scan, tear};
 use super::segment::{self, BootId, FORMAT, Named, SEGMENT_HEADER, Segment, SegmentHeader, path_of};
-use super::tail::Indexed;
+use super::tail::{Touched, What};
 
 /// What opening found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// Every readable session and its last event, ascending by id.
-    pub sessions: Vec<(SessionId, Seq)>,
+    /// What was done to the database, if anything.
+    pub rebuilt: Option<Rebuilt>,
     /// What a crash had left half-written, if anything; nothing synced was in it.
     pub cut: Option<Cut>,
     /// Sessions with a damaged record, and why; ascending by id. Others are not touched by it.
     pub quarantined: Vec<(SessionId, String)>,
     /// Where records were lost; in the journal's order.
     pub damage: Vec<Damage>,
+}
+
+/// The database was lost and built anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rebuilt {
+    pub why: String,
+    /// Where the old one lies, if there was one.
+    pub aside: Option<PathBuf>,
+    /// Sessions and events from cold copies.
+    pub sessions: u64,
+    pub events: u64,
+    pub took_ms: u64,
 }
 
 /// A torn tail that was cut off.
@@ -63,23 +74,114 @@ pub enum OpenError {
     Newer { path: PathBuf, found: u32 },
     #[error(transparent)]
     Start(#[from] WriteError),
-    #[error("cannot start the commit thread: {source}; raise the limit of processes")]
+    #[error("cannot start the store's threads: {source}; raise the limit of processes")]
     Thread { source: io::Error },
+    #[error("cannot use the database {}: {why}; make the folder writable, free some space, then start again", .path.display())]
+    Database { path: PathBuf, why: String },
 }
 
 /// The journal as replay left it.
 pub struct Replayed {
-    pub opened: Opened,
-    pub sessions: HashMap<SessionId, Vec<Indexed>>,
-    pub refused: HashMap<SessionId, Refusal>,
+    /// The readable records, in order.
+    pub records: Vec<(Place, What)>,
+    pub suspects: Vec<Suspect>,
+    /// The first record that the journal should hold; those before were freed.
+    pub first: u64,
+    pub cut: Option<Cut>,
+    pub damage: Vec<Damage>,
+    /// Segments with damage in them: kept for whoever wants to look.
+    pub damaged: BTreeSet<u32>,
+    /// All segments but the last, ascending.
+    pub full: Vec<u32>,
     pub position: Position,
+}
+
+/// A record of this session cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suspect {
+    pub session: SessionId,
+    /// The record's number.
+    pub number: u64,
+    pub why: String,
+}
+
+/// What is left of the journal's records once it is known what the database holds.
+#[derive(Debug, Default)]
+pub struct Judged {
+    /// Those that the database still needs.
+    pub records: Vec<(Place, What)>,
+    /// Sessions that lost events, and why.
+    pub damaged: BTreeMap<SessionId, String>,
+    pub touched: Touched,
+    /// Deleted, as far as the journal knows.
+    pub deleted: HashSet<SessionId>,
+}
+
+impl Replayed {
+    /// The last record's number.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.position.number.saturating_sub(1)
+    }
+
+    /// Weighs the damage against a database that holds everything up to record `applied`, and in which `last_of` each
+    /// session ends.
+    ///
+    /// # Errors
+    /// Of `last_of`.
+    pub fn judge<E>(&self, applied: u64, mut last_of: impl FnMut(SessionId) -> Result<Seq, E>) -> Result<Judged, E> {
+        let mut judged = Judged::default();
+        let mut ends: HashMap<SessionId, Seq> = HashMap::new();
+        for suspect in self.suspects.iter().filter(|suspect| suspect.number > applied) {
+            // What a later record of the session goes on from shows whether anything is missing.
+            let goes_on = |(place, what): &(Place, What)| place.number > suspect.number && what.session() == suspect.session;
+            if !self.records.iter().any(goes_on) {
+                judged.damaged.entry(suspect.session).or_insert_with(|| suspect.why.clone());
+            }
+        }
+        for (place, what) in &self.records {
+            match *what {
+                What::Deleted { session } => {
+                    judged.damaged.remove(&session);
+                    judged.touched.written.remove(&session);
+                    judged.touched.deleted.insert(session);
+                    judged.deleted.insert(session);
+                    judged.records.push((*place, *what));
+                }
+                What::Events { session, .. } if judged.deleted.contains(&session) || judged.damaged.contains_key(&session) => {}
+                What::Events { session, first, count } => {
+                    judged.touched.written.insert(session);
+                    let end = match ends.get(&session) {
+                        Some(end) => *end,
+                        None => last_of(session)?,
+                    };
+                    let last = Seq(first.0 + u64::from(count) - 1);
+                    if first > end.next() {
+                        let suspect = self.suspects.iter().find(|suspect| suspect.session == session).map(|it| it.why.clone());
+                        let gap = || format!("event {first} follows event {end}; those between are damaged");
+                        judged.damaged.insert(session, suspect.unwrap_or_else(gap));
+                    } else if last > end {
+                        judged.records.push((*place, *what));
+                    }
+                    ends.insert(session, last.max(end));
+                }
+            }
+        }
+        let Judged { records, damaged, deleted, touched } = &mut judged;
+        records.retain(|(_, what)| match what {
+            What::Events { session, .. } => !damaged.contains_key(session) && !deleted.contains(session),
+            What::Deleted { .. } => true,
+        });
+        touched.written.retain(|session| !damaged.contains_key(session));
+        Ok(judged)
+    }
 }
 
 /// Replays the journal in `dir`, making the folder if it is missing. Blocks.
 pub fn replay(files: &dyn FileSystem, dir: &Path, boot: BootId, limits: &Limits) -> Result<Replayed, OpenError> {
     let mut replay = Replay::default();
     let mut last = None;
-    let numbers = find_segments(files, dir)?;
+    let mut numbers = find_segments(files, dir)?;
     for (at, number) in numbers.iter().enumerate() {
         let found = Found::read(files, dir, *number)?;
         replay.enter(&found);
@@ -94,7 +196,43 @@ pub fn replay(files: &dyn FileSystem, dir: &Path, boot: BootId, limits: &Limits)
         Some(segment) => segment,
         None => first_segment(files, dir, boot, limits)?,
     };
-    Ok(replay.finish(segment))
+    numbers.pop();
+    Ok(replay.finish(segment, numbers))
+}
+
+/// The readable records of all segments as they are at this moment, in order; the journal may be in use.
+///
+/// # Errors
+/// The folder, or a segment that cannot be read.
+pub fn records(files: &dyn FileSystem, dir: &Path) -> Result<Vec<(Place, What)>, OpenError> {
+    let mut numbers: Vec<u32> = Vec::new();
+    for name in files.list(dir).map_err(|source| OpenError::Folder { path: dir.to_owned(), source })? {
+        match segment::named(&name) {
+            Named::Segment(number) => numbers.push(number),
+            Named::Unfinished | Named::Foreign => {}
+        }
+    }
+    numbers.sort_unstable();
+    read_records(files, dir, &numbers)
+}
+
+/// Those of one segment.
+///
+/// # Errors
+/// It cannot be read.
+pub fn records_of(files: &dyn FileSystem, dir: &Path, number: u32) -> Result<Vec<(Place, What)>, OpenError> {
+    read_records(files, dir, &[number])
+}
+
+fn read_records(files: &dyn FileSystem, dir: &Path, numbers: &[u32]) -> Result<Vec<(Place, What)>, OpenError> {
+    let mut replay = Replay::default();
+    for number in numbers.iter().copied() {
+        let found = Found::read(files, dir, number)?;
+        replay.enter(&found);
+        let scanned = scan(number, &found.bytes, replay.expected.unwrap_or(0));
+        replay.apply(&found, &scanned, scanned.pieces.len());
+    }
+    Ok(replay.records)
 }
 
 /// The numbers of the segments, ascending; what was left of a cut creation is removed.
@@ -183,10 +321,12 @@ struct Replay {
     /// The next record's number; unknown before the first.
     expected: Option<u64>,
     previous: Option<SessionId>,
-    sessions: BTreeMap<SessionId, Vec<Indexed>>,
-    deleted: HashSet<SessionId>,
-    quarantined: BTreeMap<SessionId, String>,
+    /// The first record there should be.
+    first: Option<u64>,
+    records: Vec<(Place, What)>,
+    suspects: Vec<Suspect>,
     damage: Vec<Damage>,
+    damaged: BTreeSet<u32>,
     cut: Option<Cut>,
 }
 
@@ -195,19 +335,26 @@ impl Replay {
     fn enter(&mut self, found: &Found) {
         match &found.header {
             Some(header) => self.arrive(found, 0, header.first_record, header.previous),
-            None => self.damage.push(Damage { segment: found.path.clone(), offset: 0, records: 0, unnamed: 0 }),
+            None => self.note(found, Damage { segment: found.path.clone(), offset: 0, records: 0, unnamed: 0 }),
         }
+    }
+
+    fn note(&mut self, found: &Found, damage: Damage) {
+        self.damage.push(damage);
+        self.damaged.insert(found.number);
     }
 
     /// Goes on at record `number`; those that are missing before it are damage, the last of them of session `previous`.
     fn arrive(&mut self, found: &Found, offset: u64, number: u64, previous: Option<SessionId>) {
         let records = number.saturating_sub(self.expected.unwrap_or(number));
         if records > 0 {
-            self.damage.push(Damage { segment: found.path.clone(), offset, records, unnamed: records - 1 });
+            self.note(found, Damage { segment: found.path.clone(), offset, records, unnamed: records - 1 });
             if let Some(session) = previous {
-                self.quarantine(session, format!("a record before byte {offset} of {} is damaged", found.path.display()));
+                let why = format!("a record before byte {offset} of {} is damaged", found.path.display());
+                self.suspects.push(Suspect { session, number: number - 1, why });
             }
         }
+        self.first.get_or_insert(number);
         self.expected = Some(number);
         self.previous = previous;
     }
@@ -222,9 +369,10 @@ impl Replay {
                 }
                 Piece::BadPayload { offset, header, why } => {
                     self.arrive(found, *offset, header.before.number, header.before.previous);
-                    self.damage.push(Damage { segment: found.path.clone(), offset: *offset, records: 1, unnamed: 0 });
+                    self.note(found, Damage { segment: found.path.clone(), offset: *offset, records: 1, unnamed: 0 });
                     if let Some(session) = header.kind.session() {
-                        self.quarantine(session, format!("byte {offset} of {}: {why}", found.path.display()));
+                        let why = format!("byte {offset} of {}: {why}", found.path.display());
+                        self.suspects.push(Suspect { session, number: header.before.number, why });
                     }
                     self.pass(header);
                 }
@@ -240,33 +388,14 @@ impl Replay {
     }
 
     fn take(&mut self, found: &Found, offset: u64, header: &Header) {
-        match header.kind {
-            Kind::Mark => {}
-            Kind::Deleted { session } => {
-                self.sessions.remove(&session);
-                self.quarantined.remove(&session);
-                self.deleted.insert(session);
-            }
-            Kind::Events { session, .. } if self.deleted.contains(&session) || self.quarantined.contains_key(&session) => {}
-            Kind::Events { session, first, count } => {
-                let records = self.sessions.entry(session).or_default();
-                let last = records.last().map_or(0, |record| record.first.0 + u64::from(record.count) - 1);
-                if first.0 == last + 1 {
-                    // A segment is below 4 GiB: `read_all`.
-                    let place = Place { segment: found.number, offset: offset as u32, len: header.record_len() as u32 };
-                    records.push(Indexed { first, count, place });
-                } else if first.0 + u64::from(count) - 1 > last {
-                    self.quarantine(session, format!("event {first} follows event {last}; those between are damaged"));
-                }
-            }
-        }
-    }
-
-    fn quarantine(&mut self, session: SessionId, reason: String) {
-        if !self.deleted.contains(&session) {
-            self.sessions.remove(&session);
-            self.quarantined.entry(session).or_insert(reason);
-        }
+        let what = match header.kind {
+            Kind::Mark => return,
+            Kind::Deleted { session } => What::Deleted { session },
+            Kind::Events { session, first, count } => What::Events { session, first, count },
+        };
+        // A segment is below 4 GiB: `read_all`.
+        let (offset, len) = (offset as u32, header.record_len() as u32);
+        self.records.push((Place { segment: found.number, offset, len, number: header.before.number }, what));
     }
 
     /// The last segment: cuts what is torn, makes the rest durable, and hands it on for writing.
@@ -296,23 +425,10 @@ impl Replay {
         Ok(size.max(end).max(SEGMENT_HEADER))
     }
 
-    fn finish(self, segment: Segment) -> Replayed {
-        let Replay { expected, previous, sessions, deleted, quarantined, damage, cut } = self;
-        let end = |records: &Vec<Indexed>| records.last().map_or(Seq::ZERO, |record| Seq(record.first.0 + u64::from(record.count) - 1));
-        let opened = Opened {
-            sessions: sessions.iter().map(|(session, records)| (*session, end(records))).collect(),
-            cut,
-            quarantined: quarantined.iter().map(|(session, reason)| (*session, reason.clone())).collect(),
-            damage,
-        };
-        let deleted = deleted.into_iter().map(|session| (session, Refusal::Deleted));
-        let quarantined = quarantined.into_iter().map(|(session, reason)| (session, Refusal::Quarantined(reason)));
-        Replayed {
-            opened,
-            sessions: sessions.into_iter().collect(),
-            refused: deleted.chain(quarantined).collect(),
-            position: Position { segment, number: expected.unwrap_or(1), previous },
-        }
+    fn finish(self, segment: Segment, full: Vec<u32>) -> Replayed {
+        let Replay { expected, previous, first, records, suspects, damage, damaged, cut } = self;
+        let position = Position { segment, number: expected.unwrap_or(1), previous };
+        Replayed { records, suspects, first: first.unwrap_or(1), cut, damage, damaged, full, position }
     }
 }
 

@@ -1,31 +1,39 @@
-//! What can be read: where each session's committed events lie, and the newest of them in memory. It never shows an event
-//! that is not synced, and never writes.
+//! What is committed and not yet all in the database: records that wait for it, and the newest events in memory. It never
+//! shows an event that is not synced, and never writes.
 //!
-//! The index is a plain map behind one std mutex. The commit thread adds to it after a sync, readers copy out what they
-//! need; both hold the lock for microseconds, for a bounded amount of work, and never over IO or an await. A message to an
-//! owner instead would put every read behind the commit thread's fdatasync.
+//! Plain maps behind one std mutex. The commit thread adds to it after a sync, the applier takes from it, readers copy out
+//! what they need; all hold the lock for microseconds, for a bounded amount of work, and never over IO or an await. A
+//! message to an owner instead would put every read behind the commit thread's fdatasync.
 
-use std::collections::{HashMap, VecDeque};
+mod fetch;
+mod progress;
+mod queue;
+
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 
-use super::file::{File, FileSystem};
+use super::file::FileSystem;
 use super::journal::Place;
-use super::limits::{PAGE_RECORDS, READ_GAP, READ_SPAN};
-use super::record::{self, BadRecord, Kind, Spot};
-use super::segment::path_of;
+use super::limits::PAGE_RECORDS;
+use super::record::BadRecord;
+
+pub use progress::{Freed, Stuck, Touched};
+pub use queue::{Order, Rebuild, Restored, Waiting, What, Work};
 
 /// Why nothing was read.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum TailError {
     #[error("the store holds no session {session}")]
     NotFound { session: SessionId },
-    #[error("session {session} is quarantined: {reason}; its journal is left as it is, delete the session to be rid of it")]
+    #[error("session {session} is quarantined: {reason}; what there is of it is left as it is, delete the session to be rid of it")]
     Quarantined { session: SessionId, reason: String },
+    #[error("session {session} is being restored; repeat the call")]
+    Restoring { session: SessionId },
     #[error("cannot read {}: {source}; check the disk", .path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("session {session}: {} is damaged at byte {offset}: {why}; restart agentd to set the session apart", .path.display())]
@@ -35,7 +43,7 @@ pub enum ReadError {
 /// What has become durable.
 pub enum Committed {
     Events { session: SessionId, first: Seq, events: Arc<[Bytes]>, place: Place },
-    Deleted(SessionId),
+    Deleted { session: SessionId, place: Place },
 }
 
 /// One record of a session.
@@ -47,55 +55,86 @@ pub struct Indexed {
 }
 
 impl Indexed {
-    fn last(&self) -> u64 {
-        self.first.0 + u64::from(self.count) - 1
+    /// Its last event.
+    #[must_use]
+    pub fn last(&self) -> Seq {
+        Seq(self.first.0 + u64::from(self.count) - 1)
     }
 }
 
-/// The reading end of the store.
+/// What a read finds here.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The page: there may be more behind it.
+    Events(Vec<(Seq, Bytes)>),
+    /// The database holds everything that was asked for and lies before this event (or all of it).
+    Before(Option<Seq>),
+}
+
+/// The reading end of the journal.
 pub struct Tail {
     files: Arc<dyn FileSystem>,
     dir: PathBuf,
     cache: usize,
     index: Mutex<Index>,
+    /// The applier has something to do.
+    work: Condvar,
+    /// Something was applied, freed, or failed.
+    progress: Condvar,
 }
 
 #[derive(Default)]
-struct Index {
-    sessions: HashMap<SessionId, Records>,
+pub(super) struct Index {
+    pub(super) sessions: HashMap<SessionId, Records>,
     quarantined: HashMap<SessionId, String>,
+    /// Deleted, and perhaps not yet so in the database.
+    deleted: HashSet<SessionId>,
+    /// Being written anew: not read meanwhile.
+    restoring: HashSet<SessionId>,
     /// Whose record in memory is the oldest, and its weight.
-    oldest: VecDeque<(SessionId, usize)>,
+    pub(super) oldest: VecDeque<(SessionId, usize)>,
     /// Sum of those weights.
-    cached: usize,
+    pub(super) cached: usize,
+    queue: queue::Queue,
+    progress: progress::Progress,
 }
 
 #[derive(Default)]
-struct Records {
-    /// Ascending and dense.
-    all: Vec<Indexed>,
+pub(super) struct Records {
+    /// Ascending and dense, up to the last committed one.
+    all: VecDeque<Indexed>,
     /// The events of the last ones.
     recent: VecDeque<Arc<[Bytes]>>,
+    /// The database holds everything up to here.
+    applied: Seq,
+}
+
+impl Records {
+    /// Lets go of what is neither in memory nor needed any more.
+    fn shrink(&mut self) {
+        while self.all.len() > self.recent.len() && self.all.front().is_some_and(|record| record.last() <= self.applied) {
+            self.all.pop_front();
+        }
+    }
 }
 
 /// A record's events, or where they are.
-enum Found {
+#[derive(Debug, Clone)]
+pub enum Found {
     Fresh(Seq, Arc<[Bytes]>),
     Stored(Indexed),
 }
 
 impl Tail {
+    /// Over what opening found: `records` wait for the database, in order; segments before `segment` are full.
     #[must_use]
-    pub fn new(
-        files: Arc<dyn FileSystem>,
-        dir: PathBuf,
-        cache: usize,
-        sessions: HashMap<SessionId, Vec<Indexed>>,
-        quarantined: HashMap<SessionId, String>,
-    ) -> Tail {
-        let sessions = sessions.into_iter().map(|(session, all)| (session, Records { all, recent: VecDeque::new() })).collect();
-        let index = Index { sessions, quarantined, ..Index::default() };
-        Tail { files, dir, cache, index: Mutex::new(index) }
+    pub fn new(files: Arc<dyn FileSystem>, dir: PathBuf, cache: usize, start: Start) -> Tail {
+        let mut index = Index { quarantined: start.quarantined, ..Index::default() };
+        index.progress.start(start.full, start.segment, start.number, start.touched);
+        for (place, what) in start.records {
+            index.take(place, what, None);
+        }
+        Tail { files, dir, cache, index: Mutex::new(index), work: Condvar::new(), progress: Condvar::new() }
     }
 
     /// Makes what was synced visible, in order.
@@ -104,151 +143,160 @@ impl Tail {
         for item in committed {
             match item {
                 Committed::Events { session, first, events, place } => {
-                    let weight = weight(&events);
-                    let records = index.sessions.entry(session).or_default();
-                    records.all.push(Indexed { first, count: events.len() as u32, place });
-                    records.recent.push_back(events);
-                    index.oldest.push_back((session, weight));
-                    index.cached += weight;
+                    let what = What::Events { session, first, count: events.len() as u32 };
+                    index.progress.touch(session, place);
+                    index.take(place, what, Some(events));
                 }
-                Committed::Deleted(session) => index.forget(session),
+                Committed::Deleted { session, place } => {
+                    index.progress.touch_deleted(session, place);
+                    index.take(place, What::Deleted { session }, None);
+                }
             }
         }
         index.evict(self.cache);
+        drop(index);
+        self.work.notify_all();
+        self.progress.notify_all();
     }
 
+    /// The last committed event of a session, if it is known here.
     #[must_use]
     pub fn last_seq(&self, session: SessionId) -> Option<Seq> {
-        self.index().sessions.get(&session)?.all.last().map(|record| Seq(record.last()))
+        self.index().sessions.get(&session)?.all.back().map(Indexed::last)
     }
 
-    /// Ascending by id.
+    /// Whether the session can be read and written at all.
+    pub fn check(&self, session: SessionId) -> Result<(), TailError> {
+        self.index().check(session)
+    }
+
+    /// Why the session takes and gives nothing, if it is so.
     #[must_use]
-    pub fn sessions(&self) -> Vec<(SessionId, Seq)> {
-        let index = self.index();
-        let ends = index.sessions.iter().filter_map(|(id, records)| Some((*id, Seq(records.all.last()?.last()))));
-        let mut sessions: Vec<_> = ends.collect();
-        drop(index);
-        sessions.sort_unstable();
-        sessions
+    pub fn quarantine_of(&self, session: SessionId) -> Option<String> {
+        self.index().quarantined.get(&session).cloned()
+    }
+
+    /// All that are set apart, ascending by id.
+    #[must_use]
+    pub fn quarantined(&self) -> Vec<(SessionId, String)> {
+        let mut all: Vec<_> = self.index().quarantined.iter().map(|(id, why)| (*id, why.clone())).collect();
+        all.sort_unstable();
+        all
+    }
+
+    #[must_use]
+    pub fn is_deleted(&self, session: SessionId) -> bool {
+        self.index().deleted.contains(&session)
     }
 
     /// See `Store::read_after`.
-    pub fn read_after(&self, session: SessionId, after: Seq, max_events: usize, max_bytes: usize) -> Result<Vec<(Seq, Bytes)>, ReadError> {
-        let plan = self.plan(session, |all| {
-            let from = all.partition_point(|record| record.last() <= after.0);
+    pub fn read_after(&self, session: SessionId, after: Seq, max_events: usize, max_bytes: usize) -> Result<Part, TailError> {
+        let plan = {
+            let index = self.index();
+            index.check(session)?;
+            let Some(records) = index.sessions.get(&session) else { return Ok(Part::Before(None)) };
+            let first = records.all.front().map_or(Seq::ZERO, |record| record.first);
+            if first.0 > after.0.saturating_add(1) {
+                return Ok(Part::Before(Some(first)));
+            }
+            let from = records.all.partition_point(|record| record.last() <= after);
             let mut need = Need::new(max_events, max_bytes);
-            let taken = all[from..].iter().take_while(|record| need.takes(record, record.last() - after.0.max(record.first.0 - 1)));
-            (from, from + taken.count())
-        })?;
+            let taken = records.all.range(from..);
+            let taken = taken.take_while(|record| need.takes(record, record.last().0 - after.0.max(record.first.0 - 1))).count();
+            records.plan(from, from + taken)
+        };
         let events = self.fetch(session, plan)?.into_iter().filter(|(seq, _)| *seq > after);
-        Ok(page(events, max_events, max_bytes))
+        Ok(Part::Events(page(events, max_events, max_bytes)))
     }
 
     /// See `Store::read_before`.
-    pub fn read_before(
-        &self,
-        session: SessionId,
-        before: Option<Seq>,
-        max_events: usize,
-        max_bytes: usize,
-    ) -> Result<Vec<(Seq, Bytes)>, ReadError> {
+    pub fn read_before(&self, session: SessionId, before: Option<Seq>, max_events: usize, max_bytes: usize) -> Result<Part, TailError> {
         let bound = before.map_or(u64::MAX, |before| before.0);
-        let plan = self.plan(session, |all| {
-            let to = all.partition_point(|record| record.first.0 < bound);
+        let plan = {
+            let index = self.index();
+            index.check(session)?;
+            let Some(records) = index.sessions.get(&session) else { return Ok(Part::Before(before)) };
+            let to = records.all.partition_point(|record| record.first.0 < bound);
+            if to == 0 {
+                return Ok(Part::Before(Some(Seq(bound))));
+            }
             let mut need = Need::new(max_events, max_bytes);
-            let taken = all[..to].iter().rev();
-            let taken = taken.take_while(|record| need.takes(record, bound.min(record.last() + 1) - record.first.0)).count();
-            (to - taken, to)
-        })?;
+            let taken = records.all.range(..to).rev();
+            let taken = taken.take_while(|record| need.takes(record, bound.min(record.last().0 + 1) - record.first.0)).count();
+            records.plan(to - taken, to)
+        };
         let events = self.fetch(session, plan)?.into_iter().filter(|(seq, _)| seq.0 < bound);
         let mut events = page(events.rev(), max_events, max_bytes);
         events.reverse();
-        Ok(events)
+        Ok(Part::Events(events))
     }
 
-    /// Copies the records out of the index that `choose` names by their positions.
-    fn plan(&self, session: SessionId, choose: impl FnOnce(&[Indexed]) -> (usize, usize)) -> Result<Vec<Found>, ReadError> {
-        let index = self.index();
-        let Some(records) = index.sessions.get(&session) else {
-            return Err(match index.quarantined.get(&session) {
-                Some(reason) => ReadError::Quarantined { session, reason: reason.clone() },
-                None => ReadError::NotFound { session },
-            });
-        };
-        let stored = records.all.len() - records.recent.len();
-        let (from, to) = choose(&records.all);
-        let found = (from..to).map(|at| match at.checked_sub(stored).and_then(|fresh| records.recent.get(fresh)) {
-            Some(events) => Found::Fresh(records.all[at].first, Arc::clone(events)),
-            None => Found::Stored(records.all[at]),
-        });
-        Ok(found.collect())
-    }
-
-    fn fetch(&self, session: SessionId, plan: Vec<Found>) -> Result<Vec<(Seq, Bytes)>, ReadError> {
-        let (mut events, mut run, mut open) = (Vec::new(), Vec::new(), None);
-        for found in plan {
-            match found {
-                Found::Stored(record) => {
-                    if !run.first().zip(run.last()).is_none_or(|(first, last)| is_near(first, last, &record)) {
-                        self.fetch_run(session, &std::mem::take(&mut run), &mut open, &mut events)?;
-                    }
-                    run.push(record);
-                }
-                Found::Fresh(first, fresh) => {
-                    self.fetch_run(session, &std::mem::take(&mut run), &mut open, &mut events)?;
-                    events.extend((first.0..).map(Seq).zip(fresh.iter().cloned()));
-                }
-            }
-        }
-        self.fetch_run(session, &run, &mut open, &mut events)?;
-        Ok(events)
-    }
-
-    /// Reads records that lie near each other with one call.
-    fn fetch_run(
-        &self,
-        session: SessionId,
-        run: &[Indexed],
-        open: &mut Option<(u32, Arc<dyn File>)>,
-        events: &mut Vec<(Seq, Bytes)>,
-    ) -> Result<(), ReadError> {
-        let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
-        let segment = first.place.segment;
-        let path = || path_of(&self.dir, segment);
-        let file = match open {
-            Some((number, file)) if *number == segment => Arc::clone(file),
-            Some(_) | None => {
-                let file = self.files.open(&path()).map_err(|source| ReadError::Io { path: path(), source })?;
-                *open = Some((segment, Arc::clone(&file)));
-                file
-            }
-        };
-        let start = first.place.offset;
-        let mut buffer = vec![0; (last.place.offset - start + last.place.len) as usize];
-        file.read_at(&mut buffer, u64::from(start)).map_err(|source| ReadError::Io { path: path(), source })?;
-        let buffer = Bytes::from(buffer);
-        for record in run {
-            let Place { offset, len, .. } = record.place;
-            let from = (offset - start) as usize;
-            let bytes = buffer.slice(from..from + len as usize);
-            let damaged = |why| ReadError::Damaged { session, path: path(), offset, why };
-            let (header, found) = record::decode(&bytes, Spot { segment, offset: u64::from(offset) }).map_err(damaged)?;
-            if header.kind != (Kind::Events { session, first: record.first, count: record.count }) {
-                return Err(damaged(BadRecord::Fields));
-            }
-            events.extend((record.first.0..).map(Seq).zip(found));
-        }
-        Ok(())
-    }
-
-    fn index(&self) -> MutexGuard<'_, Index> {
+    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
         // No code that can panic halfway runs under the lock; what a panic elsewhere left is whole.
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// What opening found.
+#[derive(Debug, Default)]
+pub struct Start {
+    /// Committed records that the database does not hold, in order.
+    pub records: Vec<(Place, What)>,
+    pub quarantined: HashMap<SessionId, String>,
+    /// Sessions of which the journal holds something.
+    pub touched: Touched,
+    /// Full segments, ascending.
+    pub full: Vec<u32>,
+    /// The one being written.
+    pub segment: u32,
+    /// The last record's number.
+    pub number: u64,
+}
+
+impl Records {
+    fn plan(&self, from: usize, to: usize) -> Vec<Found> {
+        let stored = self.all.len() - self.recent.len();
+        let found = (from..to).map(|at| match at.checked_sub(stored).and_then(|fresh| self.recent.get(fresh)) {
+            Some(events) => Found::Fresh(self.all[at].first, Arc::clone(events)),
+            None => Found::Stored(self.all[at]),
+        });
+        found.collect()
+    }
+}
+
 impl Index {
+    fn check(&self, session: SessionId) -> Result<(), TailError> {
+        if self.deleted.contains(&session) {
+            return Err(TailError::NotFound { session });
+        }
+        match self.quarantined.get(&session) {
+            Some(reason) => Err(TailError::Quarantined { session, reason: reason.clone() }),
+            None if self.restoring.contains(&session) => Err(TailError::Restoring { session }),
+            None => Ok(()),
+        }
+    }
+
+    /// A committed record: it waits for the database, and its events can be read.
+    fn take(&mut self, place: Place, what: What, events: Option<Arc<[Bytes]>>) {
+        match what {
+            What::Events { session, first, count } => {
+                let records = self.sessions.entry(session).or_default();
+                records.all.push_back(Indexed { first, count, place });
+                if let Some(events) = events {
+                    let weight = weight(&events);
+                    records.recent.push_back(events);
+                    self.oldest.push_back((session, weight));
+                    self.cached += weight;
+                }
+            }
+            What::Deleted { session } => {
+                self.deleted.insert(session);
+                self.forget(session);
+            }
+        }
+        self.queue.push(Waiting { place, what });
+    }
+
     fn forget(&mut self, session: SessionId) {
         self.quarantined.remove(&session);
         if self.sessions.remove(&session).is_some_and(|records| !records.recent.is_empty()) {
@@ -263,6 +311,10 @@ impl Index {
             self.cached -= weight;
             if let Some(records) = self.sessions.get_mut(&session) {
                 records.recent.pop_front();
+                records.shrink();
+                if records.all.is_empty() {
+                    self.sessions.remove(&session);
+                }
             }
         }
     }
@@ -270,14 +322,7 @@ impl Index {
 
 /// What a record costs in memory, its bookkeeping included.
 fn weight(events: &[Bytes]) -> usize {
-    128 + events.iter().map(|event| event.len() + size_of::<Bytes>()).sum::<usize>()
-}
-
-fn is_near(first: &Indexed, last: &Indexed, next: &Indexed) -> bool {
-    let (first, last, next) = (first.place, last.place, next.place);
-    next.segment == first.segment
-        && next.offset.saturating_sub(last.offset + last.len) <= READ_GAP
-        && next.offset + next.len - first.offset <= READ_SPAN
+    160 + events.iter().map(|event| event.len() + size_of::<Bytes>()).sum::<usize>()
 }
 
 /// How many records a page still needs.
@@ -304,7 +349,7 @@ impl Need {
 }
 
 /// The first of `events` that stay within the bounds; at least one, if any is asked for.
-fn page(events: impl Iterator<Item = (Seq, Bytes)>, max_events: usize, max_bytes: usize) -> Vec<(Seq, Bytes)> {
+pub(super) fn page(events: impl Iterator<Item = (Seq, Bytes)>, max_events: usize, max_bytes: usize) -> Vec<(Seq, Bytes)> {
     let mut bytes = 0;
     let fits = |(at, (_, event)): &(usize, (Seq, Bytes))| {
         bytes += event.len();

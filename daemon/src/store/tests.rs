@@ -39,6 +39,9 @@ pub(super) fn small() -> Limits {
         cache: 2048,
         written: Duration::from_secs(3600),
         idle: Duration::from_secs(3600),
+        full_segments: usize::MAX,
+        segments: usize::MAX,
+        settle: Duration::from_secs(3600),
         ..Limits::default()
     }
 }
@@ -46,6 +49,12 @@ pub(super) fn small() -> Limits {
 /// Drives the few futures of the store.
 pub(super) fn block<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+/// A store of plain events on the real disk.
+pub(super) fn on_disk(data: &Path) -> Setup {
+    let setup = MemoryFiles::new().setup(boot(), Limits { settle: Duration::from_secs(3600), ..Limits::default() });
+    Setup { places: Places::within(data), files: Arc::new(Disk), shelves: Arc::new(Sled), ..setup }
 }
 
 /// What a waiter was told.
@@ -112,12 +121,43 @@ pub(super) fn barrier(store: &Store) -> Commit {
     heard.end()
 }
 
+/// What opening found, and which sessions can be read then.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub sessions: Vec<(SessionId, Seq)>,
+    pub cut: Option<Cut>,
+    pub quarantined: Vec<(SessionId, String)>,
+    pub damage: Vec<Damage>,
+    pub rebuilt: Option<Rebuilt>,
+}
+
 pub(super) fn open(files: &MemoryFiles) -> (Store, Opened) {
     open_on(files, boot())
 }
 
 pub(super) fn open_on(files: &MemoryFiles, boot: BootId) -> (Store, Opened) {
-    Store::open_with(dir(), Arc::new(files.clone()), boot, small()).expect("it opens")
+    open_within(files, boot, small())
+}
+
+pub(super) fn open_within(files: &MemoryFiles, boot: BootId, limits: Limits) -> (Store, Opened) {
+    found(Store::open(files.setup(boot, limits)).expect("it opens"))
+}
+
+pub(super) fn found((store, opened): (Store, super::Opened)) -> (Store, Opened) {
+    let super::Opened { rebuilt, cut, quarantined, damage } = opened;
+    let sessions = sessions(&store);
+    (store, Opened { sessions, cut, quarantined, damage, rebuilt })
+}
+
+/// Every readable session and its last event, ascending by id.
+pub(super) fn sessions(store: &Store) -> Vec<(SessionId, Seq)> {
+    let all = SessionId::from_u128(0)..=SessionId::from_u128(u128::MAX);
+    let rows = store.rows(all, Order::Ascending, usize::MAX).expect("rows");
+    rows.into_iter().filter(|row| !store.is_quarantined(row.session)).map(|row| (row.session, row.last)).collect()
+}
+
+pub(super) fn last(store: &Store, session: SessionId) -> Option<Seq> {
+    store.last_seq(session).unwrap_or(None)
 }
 
 /// A session's whole content, read in pages, as text.
@@ -141,15 +181,14 @@ pub(super) fn record_len(events: &[&str]) -> u64 {
 fn what_is_acknowledged_is_read_at_once_and_after_reopening() {
     let files = MemoryFiles::new();
     let (store, opened) = open(&files);
-    assert_eq!(opened, Opened { sessions: vec![], cut: None, quarantined: vec![], damage: vec![] });
+    assert_eq!(opened, Opened { sessions: vec![], cut: None, quarantined: vec![], damage: vec![], rebuilt: None });
     assert_eq!(put(&store, session(2), 1, &["a", "b"]), Commit::Synced);
     assert_eq!(put(&store, session(1), 1, &["x"]), Commit::Synced);
     assert_eq!(put(&store, session(2), 3, &["", "d"]), Commit::Synced);
-    assert_eq!(store.sessions(), [(session(1), Seq(1)), (session(2), Seq(4))]);
-    assert_eq!((store.last_seq(session(2)), store.last_seq(session(3))), (Some(Seq(4)), None));
+    assert_eq!(sessions(&store), [(session(1), Seq(1)), (session(2), Seq(4))]);
+    assert_eq!((last(&store, session(2)), last(&store, session(3))), (Some(Seq(4)), None));
     assert_eq!(all(&store, session(2)), ["a", "b", "", "d"]);
     block(store.shutdown()).expect("a clean end");
-    assert_eq!(all(&store, session(2)), ["a", "b", "", "d"], "reads go on");
 
     let (again, opened) = open(&files.after_kill());
     assert_eq!(opened.sessions, [(session(1), Seq(1)), (session(2), Seq(4))]);
@@ -164,8 +203,9 @@ fn what_is_acknowledged_is_read_at_once_and_after_reopening() {
 fn it_lives_on_a_real_disk_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let temp = tempfile::tempdir().expect("a folder");
-    let path = temp.path().join("deep/journal");
-    let open = || Store::open(&path, Arc::new(Disk), boot()).expect("it opens");
+    let data = temp.path().join("deep");
+    let path = data.join("journal");
+    let open = || found(Store::open(on_disk(&data)).expect("it opens"));
     let (store, _) = open();
     let long = "long ".repeat(2_000_000);
     assert_eq!(put(&store, session(1), 1, &["first"]), Commit::Synced);
@@ -176,7 +216,7 @@ fn it_lives_on_a_real_disk_for_its_owner_only() {
     block(store.shutdown()).expect("a clean end");
 
     let (store, opened) = open();
-    assert_eq!(opened, Opened { sessions: vec![(session(1), Seq(3))], cut: None, quarantined: vec![], damage: vec![] });
+    assert_eq!(opened, Opened { sessions: vec![(session(1), Seq(3))], cut: None, quarantined: vec![], damage: vec![], rebuilt: None });
     let page = store.read_after(session(1), Seq(1), 10, usize::MAX).expect("a page");
     assert_eq!(page.len(), 2);
     assert!(page[0].1 == long.as_bytes());
@@ -188,7 +228,7 @@ fn an_unusable_folder_is_named() {
     let temp = tempfile::tempdir().expect("a folder");
     let file = temp.path().join("taken");
     std::fs::write(&file, "a file").expect("written");
-    let failed = Store::open(&file.join("journal"), Arc::new(Disk), boot()).err().expect("it does not open").to_string();
+    let failed = Store::open(on_disk(&file)).err().expect("it does not open").to_string();
     assert!(failed.contains("taken/journal") && failed.contains("choose another"), "{failed}");
 }
 

@@ -12,10 +12,11 @@ use agentd::models::Models;
 use agentd::processes::Shims;
 use agentd::rpc::WireCodec;
 use agentd::sessions::codec::Codec;
+use agentd::sessions::projector::SessionProjector;
 use agentd::sessions::{Registry, Shared};
 use agentd::settings::Folders;
 use agentd::store::memory::Operation;
-use agentd::store::{BootId, Limits, MemoryFiles, Stepped, Stepper, Store};
+use agentd::store::{BootId, Limits, MemoryFiles, Order, Places, Setup, Stepped, Stepper, Store};
 use agentd::tools::registry::ToolRegistry;
 use agentd::tools::survey::Survey;
 use agentd_types::config::Settings;
@@ -32,7 +33,7 @@ use super::tools;
 
 /// Turns the last life has to come to rest.
 const PATIENCE: usize = 4_000;
-const DIR: &str = "/sim/journal";
+const DIR: &str = "/sim";
 const MODEL: &str = "claude-sonnet-5-5";
 
 /// How much happens in one world.
@@ -135,6 +136,10 @@ impl World {
                     runtime.block_on(self.quiet(ms as u64));
                 }
                 92..94 => self.fault(),
+                94..96 => {
+                    // Its failure is a full disk's: the next one goes on.
+                    let _ = life.store.checkpoint();
+                }
                 _ => {
                     let death = if self.rng.chance(50) { Death::Kill } else { Death::PowerLoss };
                     return Ok((act, death));
@@ -147,8 +152,10 @@ impl World {
     /// A crash: what is left of the disk.
     fn die(&mut self, death: Death) {
         self.report.crashes += 1;
+        // The applier runs beside: what it had not flushed must not decide anything else.
+        let mut database = Rng::new(self.rng.next());
         self.files = match death {
-            Death::Kill => self.files.after_kill(),
+            Death::Kill => self.files.after_kill_keeping(&mut |n| database.below(n as usize + 1) as u64),
             Death::PowerLoss => {
                 self.boots += 1;
                 let rng = &mut self.rng;
@@ -171,7 +178,7 @@ impl World {
             let gates = life.gates.waiting();
             (0..gates).for_each(|_| life.gates.open_one(&mut self.rng));
             if turn % 5 == 0 {
-                let sessions: Vec<SessionId> = life.store.sessions().into_iter().map(|(id, _)| id).collect();
+                let sessions: Vec<SessionId> = self.facts.seen().created.iter().copied().collect();
                 for session in sessions {
                     let (registry, facts, allow) = (life.registry.clone(), self.facts.clone(), self.rng.chance(50));
                     runtime.spawn(clients::respond(registry, facts, session, allow));
@@ -203,7 +210,16 @@ impl World {
         let limits =
             Limits { segment: 16 * 1024, chunk: 4 * 1024, group_batches: 1 + self.rng.below(8), cache: 8 * 1024, ..Limits::default() };
         let boot = BootId::new(&self.boots.to_string());
-        let opened = Store::open_stepped(Path::new(DIR), Arc::new(self.files.clone()), boot, limits);
+        let setup = Setup {
+            places: Places::within(Path::new(DIR)),
+            files: Arc::new(self.files.clone()),
+            shelves: Arc::new(self.files.clone()),
+            projector: Arc::new(SessionProjector::new(Arc::new(WireCodec))),
+            clock: Arc::clone(&self.clock) as _,
+            boot,
+            limits,
+        };
+        let opened = Store::open_stepped(setup);
         let (store, opened, stepper) = opened.map_err(|error| Violation { property: "opens", what: error.to_string() })?;
         if !opened.quarantined.is_empty() || !opened.damage.is_empty() {
             return Err(Violation { property: "opens", what: format!("{:?} {:?}", opened.quarantined, opened.damage) });
@@ -270,7 +286,9 @@ impl World {
     fn read(&self, store: &Store) -> Result<Found, Violation> {
         let bad = |what: String| Violation { property: "readable", what };
         let mut found = Found { logs: std::collections::BTreeMap::new() };
-        for (session, _) in store.sessions() {
+        let all = SessionId::from_u128(0)..=SessionId::from_u128(u128::MAX);
+        let rows = store.rows(all, Order::Ascending, usize::MAX).map_err(|error| bad(error.to_string()))?;
+        for session in rows.into_iter().map(|row| row.session) {
             let (mut log, mut cursor) = (Vec::new(), Seq::ZERO);
             loop {
                 let page = store.read_after(session, cursor, 1_000, 1 << 20).map_err(|error| bad(error.to_string()))?;

@@ -14,6 +14,7 @@ use agentd_types::queue::{QueueChange, RunOptions};
 use agentd_types::session::{SessionInfo, SessionMeta, SessionState};
 use agentd_types::system::{RecoveryOutcome, SessionChanges, System};
 use agentd_types::{Block, Body, CommandId, Event, Json, MessageId, Money, Seq, SessionId, SubmissionId, Timestamp, ToolUseId, Usage};
+use serde::{Deserialize, Serialize};
 
 pub use self::half::{Half, Told};
 use crate::queue::Pending;
@@ -119,7 +120,7 @@ pub struct Projection {
 }
 
 /// How things stand when nothing runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Ending {
     /// The last submission ended by itself.
     Whole,
@@ -259,9 +260,8 @@ impl Projection {
         if event.agent.is_some() {
             return;
         }
-        let text = agentd_types::content::plain_text(&assistant.content);
-        if !text.trim().is_empty() {
-            self.last_text = tail_of(text.trim(), LAST_TEXT_CHARS);
+        if let Some(text) = last_text(&assistant.content) {
+            self.last_text = text;
         }
         let Some(run) = &mut self.run else { return };
         let calls: Vec<OpenCall> = assistant
@@ -366,19 +366,7 @@ impl Projection {
         }
         self.cost = result.session_cost;
         self.last_result = Some((result.submission, event.seq));
-        match result.terminal {
-            TerminalName::AbortedStreaming | TerminalName::AbortedTools => {}
-            TerminalName::Completed
-            | TerminalName::MaxTurns
-            | TerminalName::MaxBudget
-            | TerminalName::PromptTooLong
-            | TerminalName::ImageError
-            | TerminalName::ModelError
-            | TerminalName::HookStopped
-            | TerminalName::StopHookPrevented
-            | TerminalName::BlockingLimit
-            | TerminalName::StructuredOutputRetries => self.ending = Ending::Whole,
-        }
+        self.ending = ending_of(result.terminal, self.ending);
         self.run = None;
     }
 }
@@ -410,6 +398,29 @@ pub fn fingerprint(content: &[Block]) -> u64 {
         format!("{block:?}").hash(&mut hasher);
     }
     hasher.finish()
+}
+
+/// The end of what a message says, as a list shows it; nothing if it says nothing.
+pub(super) fn last_text(content: &[Block]) -> Option<String> {
+    let text = agentd_types::content::plain_text(content);
+    Some(text.trim()).filter(|text| !text.is_empty()).map(|text| tail_of(text, LAST_TEXT_CHARS))
+}
+
+/// How things stand after a submission that ended so.
+pub(super) fn ending_of(terminal: TerminalName, before: Ending) -> Ending {
+    match terminal {
+        TerminalName::AbortedStreaming | TerminalName::AbortedTools => before,
+        TerminalName::Completed
+        | TerminalName::MaxTurns
+        | TerminalName::MaxBudget
+        | TerminalName::PromptTooLong
+        | TerminalName::ImageError
+        | TerminalName::ModelError
+        | TerminalName::HookStopped
+        | TerminalName::StopHookPrevented
+        | TerminalName::BlockingLimit
+        | TerminalName::StructuredOutputRetries => Ending::Whole,
+    }
 }
 
 /// The last `chars` characters of `text`.

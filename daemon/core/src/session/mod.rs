@@ -12,6 +12,7 @@ pub mod questions;
 pub mod recover;
 pub mod running;
 pub mod standing;
+pub mod summary;
 
 pub use choice::BadChoice;
 pub use effect::{AskOutcome, Effect, Outcome, Refusal, Start, StartFrom};
@@ -20,3 +21,4 @@ pub use fold::{OpenCall, Point, Projection, Run, Unfoldable};
 pub use machine::Machine;
 pub use phase::{Phase, PhaseName};
 pub use standing::{SeenFact, Standing};
+pub use summary::Summary;

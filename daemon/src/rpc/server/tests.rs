@@ -25,7 +25,7 @@ use crate::lock::Lock;
 use crate::rpc::Stage;
 use crate::sessions::handle::Call;
 use crate::sessions::registry::Ask;
-use crate::sessions::request::SubmitReceipt;
+use crate::sessions::request::{Listed, SubmitReceipt};
 use crate::sessions::{Registry, SessionError, SessionHandle};
 
 const ID: SessionId = SessionId::from_u128(0x0198_c0de);
@@ -128,7 +128,7 @@ async fn calls_wait_until_the_daemon_is_ready() {
     // The call is on its way or waits already; either way it is answered only after the registry is there.
     let mut asked = world.ready();
     let Some(Ask::List { reply, .. }) = asked.recv().await else { panic!("not a list") };
-    reply.send(Ok(vec![row(2), row(1)])).unwrap();
+    reply.send(Ok(Listed { rows: vec![row(2), row(1)], more: false })).unwrap();
     assert_eq!(listing.await.unwrap().unwrap().into_inner().sessions.len(), 2);
 }
 
@@ -156,8 +156,11 @@ async fn pages_follow_each_other() {
     let world = World::new().await;
     let mut asked = world.ready();
     let registry = tokio::spawn(async move {
-        while let Some(Ask::List { reply, .. }) = asked.recv().await {
-            reply.send(Ok(vec![row(3), row(2), row(1)])).unwrap();
+        while let Some(Ask::List { slice, reply, .. }) = asked.recv().await {
+            let rows = [3, 2, 1].map(row).into_iter().filter(|row| slice.after.is_none_or(|after| row.id < after));
+            let rows: Vec<_> = rows.collect();
+            let more = rows.len() > slice.size;
+            reply.send(Ok(Listed { rows: rows.into_iter().take(slice.size).collect(), more })).unwrap();
         }
     });
     let mut sessions = SessionsClient::new(world.channel.clone());
@@ -169,7 +172,7 @@ async fn pages_follow_each_other() {
     let second = sessions.list_sessions(request.clone()).await.unwrap().into_inner();
     assert_eq!((second.sessions[0].id.clone(), second.next_page_token), (row(1).id.to_string(), String::new()));
 
-    request.page_token = SessionId::from_u128(9).to_string();
+    request.page_token = "no id".into();
     assert_eq!(reason_of(&sessions.list_sessions(request).await.unwrap_err()), reason::PAGE_EXPIRED);
     drop(world);
     registry.await.unwrap();

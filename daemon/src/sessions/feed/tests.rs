@@ -1,6 +1,3 @@
-use std::path::Path;
-use std::sync::Arc;
-
 use agentd_types::live::{ClientInfo, Snapshot};
 use agentd_types::permission::PermissionMode;
 use agentd_types::session::{SessionInfo, SessionState};
@@ -9,7 +6,7 @@ use bytes::Bytes;
 
 use super::{FeedItem, Partials, Publisher, QUEUE, Subscription};
 use crate::sessions::history::History;
-use crate::store::{Batch, BootId, Commit, Level, MemoryFiles, Store};
+use crate::store::{Batch, BootId, Commit, Level, Limits, MemoryFiles, Store};
 
 const SESSION: SessionId = SessionId::from_u128(7);
 
@@ -84,7 +81,7 @@ async fn read_events(subscription: &mut Subscription, upto: u64) -> Vec<u64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn history_then_live_then_what_a_stalled_one_missed_without_gap_or_double() {
-    let (store, _) = Store::open(Path::new("/j"), Arc::new(MemoryFiles::new()), BootId::unknown()).unwrap();
+    let (store, _) = Store::open(MemoryFiles::new().setup(BootId::unknown(), Limits::default())).unwrap();
     let (mut publisher, _left) = Publisher::new(Seq::ZERO);
     publish(&store, &publisher, 1..=10).await;
     let history = History::new(store.clone());
@@ -105,7 +102,7 @@ async fn history_then_live_then_what_a_stalled_one_missed_without_gap_or_double(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_deltas_are_told_and_one_who_leaves_is_told_of() {
-    let (store, _) = Store::open(Path::new("/j"), Arc::new(MemoryFiles::new()), BootId::unknown()).unwrap();
+    let (store, _) = Store::open(MemoryFiles::new().setup(BootId::unknown(), Limits::default())).unwrap();
     let (mut publisher, mut left) = Publisher::new(Seq::ZERO);
     publish(&store, &publisher, 1..=1).await;
     let mut slow = publisher.join(snapshot(1), None, Partials::Wanted, client(), History::new(store.clone()), SESSION).ok().unwrap();

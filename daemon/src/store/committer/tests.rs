@@ -1,15 +1,16 @@
 //! Levels, groups, density, marks: the commit thread from outside.
 
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use super::*;
-use crate::store::tests::{Heard, all, barrier, batch, block, boot, dir, first_segment, open, put, record_len, send, session, small};
+use crate::store::file::FileSystem;
+use crate::store::tests::{Heard, all, barrier, batch, block, boot, first_segment, last, open, put, record_len, send, session, small};
 use crate::store::{Limits, MemoryFiles, Store};
 
 fn open_with(files: &MemoryFiles, limits: Limits) -> Store {
-    Store::open_with(dir(), Arc::new(files.clone()), boot(), limits).expect("it opens").0
+    Store::open(files.setup(boot(), limits)).expect("it opens").0
 }
 
 #[test]
@@ -19,11 +20,11 @@ fn a_written_one_is_freed_at_once_and_shown_with_the_next_sync() {
     let before = files.syncs();
     let written = send(&store, batch(session(1), 1, &["a"], Level::Written));
     assert_eq!(written.next(), Commit::Written);
-    assert_eq!((store.last_seq(session(1)), files.syncs()), (None, before), "not shown, not synced");
+    assert_eq!((last(&store, session(1)), files.syncs()), (None, before), "not shown, not synced");
     files.hold_syncs();
     let synced = send(&store, batch(session(2), 1, &["x"], Level::Synced));
     files.wait_for_held_sync();
-    assert_eq!((store.last_seq(session(1)), store.last_seq(session(2))), (None, None), "nothing is shown before its sync");
+    assert_eq!((last(&store, session(1)), last(&store, session(2))), (None, None), "nothing is shown before its sync");
     files.release_syncs();
     assert_eq!(synced.all(), [Commit::Synced]);
     assert_eq!(written.all(), [Commit::Synced]);
@@ -55,7 +56,7 @@ fn what_queues_up_during_a_sync_shares_the_next_one() {
         assert_eq!(heard.all(), [Commit::Synced]);
     }
     assert_eq!(files.syncs(), before + 2);
-    assert_eq!(store.last_seq(session(1)), Some(Seq(11)));
+    assert_eq!(last(&store, session(1)), Some(Seq(11)));
 }
 
 #[test]
@@ -160,6 +161,8 @@ fn an_idle_mark_follows_the_last_sync_once() {
     let at = damaged.windows(1).rposition(|byte| byte == b"a").expect("the event");
     damaged[at] = b'b';
     files.damage(&first_segment(), damaged);
+    files.lose_database(Path::new("/db"));
+    files.remove(&crate::store::cold::path_of(Path::new("/archive"), session(1))).expect("removed");
     let opened = open(&files).1;
     assert_eq!((opened.sessions, opened.cut), (vec![], None));
     assert_eq!(opened.quarantined.len(), 1);

@@ -1,11 +1,9 @@
 //! Torn tails, damaged records, other versions: what opening makes of them.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::tests::{all, block, boot, dir, first_segment, forget, open, open_on, put, record_len, session, small};
+use crate::store::tests::{Opened, all, block, boot, dir, first_segment, forget, found, open, open_on, put, record_len, session, small};
 use crate::store::{Commit, MemoryFiles, Store};
 
 const FIRST: u64 = SEGMENT_HEADER;
@@ -113,7 +111,7 @@ fn a_gap_in_a_sessions_numbers_quarantines_it() {
     for (id, seq) in [(1, 1), (2, 1), (1, 2), (3, 1), (1, 3)] {
         put(&store, session(id), seq, &["event"]);
     }
-    let len = record_len(&["event"]);
+    let (files, len) = (files.after_kill(), record_len(&["event"]));
     // The records of sessions 2 and 1 lose their headers: 1 is named by the record behind, 2 by nothing.
     let (_, opened) = damaged(&files, FIRST + len, 2 * len as usize);
     assert_eq!(opened.sessions, [(session(3), Seq(1))]);
@@ -137,6 +135,7 @@ fn damage_at_the_end_of_a_full_segment_is_seen_by_the_next_ones_header() {
         assert_eq!((opened.quarantined.len(), opened.quarantined[0].0, opened.damage.len()), (1, session(2), 1));
         assert_eq!(all(&store, session(1)).len(), 2);
     }
+    let files = files.after_kill();
     files.remove(&first_segment()).expect("removed");
     let (_, opened) = open(&files);
     assert_eq!((opened.sessions, opened.quarantined.len()), (vec![], 1), "the rest of session 1 has no beginning");
@@ -159,7 +158,6 @@ fn unreadable_blocks_are_damage() {
     let (store, _) = open(&files);
     put(&store, session(1), 1, &[&"a".repeat(5000)]);
     put(&store, session(2), 1, &["b"]);
-    block(store.shutdown()).expect("a clean end");
     let files = files.after_kill();
     // The whole cannot be read, nor can the second block.
     files.fail(Operation::Read, io::ErrorKind::Other);
@@ -179,7 +177,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     let header = SegmentHeader::decode(&content).expect("a header");
     content[..128].copy_from_slice(&SegmentHeader { format: FORMAT + 1, ..header }.encode());
     files.damage(&first_segment(), content.clone());
-    let failed = Store::open_with(dir(), Arc::new(files.clone()), boot(), small()).err().expect("refused").to_string();
+    let failed = Store::open(files.setup(boot(), small())).err().expect("refused").to_string();
     assert!(failed.contains("format 2") && failed.contains("newer agentd"), "{failed}");
     assert_eq!(files.content(&first_segment()), content);
 }
@@ -239,7 +237,7 @@ proptest! {
             files.damage(&path, content);
         }
         let boot = if other_boot { BootId::new("another") } else { boot() };
-        if let Ok((store, opened)) = Store::open_with(dir(), Arc::new(files), boot, small()) {
+        if let Ok((store, opened)) = Store::open(files.setup(boot, small())).map(found) {
             for (id, _) in opened.sessions {
                 let number = (1..=3).find(|number| session(*number) == id).expect("one of ours");
                 for (seq, found) in (1..).zip(all(&store, id)) {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::store::memory::Operation;
-use crate::store::tests::{all, batch, first_segment, open, put, send, session};
-use crate::store::{Level, MemoryFiles, Store};
+use crate::store::tests::{all, batch, boot, first_segment, open, put, send, session, sessions, small};
+use crate::store::{Level, MemoryFiles, ReadError, Store};
 
 /// 40 events of one session in records of 1, 2, 3, 1, 2, 3 …, with another session's between them.
 fn filled(files: &MemoryFiles) -> (Store, Vec<String>) {
@@ -87,31 +87,38 @@ fn pages_are_as_long_as_asked() {
 #[test]
 fn fresh_events_are_read_without_the_disk_and_old_ones_leave_memory() {
     let files = MemoryFiles::new();
+    files.hold_batches();
     let (store, events) = filled(&files);
     files.fail(Operation::Read, io::ErrorKind::Other);
     let page = store.read_before(session(1), None, 3, 1000).expect("from memory");
     assert_eq!(texts(&page), events[37..]);
-    assert!(store.shared.tail.index().cached <= 2048);
+    assert!(store.shared.behind.tail.index().cached <= 2048);
     let failed = store.read_after(session(1), Seq::ZERO, 1, 1000).expect_err("the first ones are on disk only");
     assert!(failed.to_string().contains("0000000001.journal"), "{failed}");
     assert_eq!(all(&store, session(1)), events);
     // One that is larger than the whole cache displaces everything, itself too.
     put(&store, session(3), 1, &[&"x".repeat(3000)]);
-    assert_eq!(store.shared.tail.index().cached, 0);
-    assert_eq!(store.shared.tail.index().oldest.len(), 0);
+    assert_eq!(store.shared.behind.tail.index().cached, 0);
+    assert_eq!(store.shared.behind.tail.index().oldest.len(), 0);
     assert_eq!(all(&store, session(3)), ["x".repeat(3000)]);
     assert_eq!(all(&store, session(1)), events);
+    // What the database has and memory has let go of, the tail forgets; it is read as before.
+    files.release_batches();
+    assert_eq!(sessions(&store).len(), 3);
+    assert_eq!(store.shared.behind.tail.index().sessions.len(), 0);
+    assert_eq!(all(&store, session(1)), events);
+    assert_eq!(all(&store, session(3)), ["x".repeat(3000)]);
 }
 
 #[test]
 fn a_forgotten_session_leaves_memory() {
     let (store, _) = open(&MemoryFiles::new());
     put(&store, session(1), 1, &["a"]);
-    let one = store.shared.tail.index().cached;
+    let one = store.shared.behind.tail.index().cached;
     put(&store, session(2), 1, &["b"]);
     put(&store, session(2), 2, &["b"]);
     crate::store::tests::forget(&store, session(2));
-    let index = store.shared.tail.index();
+    let index = store.shared.behind.tail.index();
     assert_eq!((index.cached, index.oldest.len(), index.sessions.len()), (one, 1, 1));
 }
 
@@ -120,18 +127,24 @@ fn neighbours_are_read_with_one_call() {
     let files = MemoryFiles::new();
     let _first = filled(&files);
     let files = files.after_kill();
-    let store = open(&files).0;
+    files.hold_batches();
+    let store = Store::open(files.setup(boot(), small())).expect("it opens").0;
     let page = store.read_after(session(1), Seq::ZERO, 6, 1000).expect("a page");
     assert_eq!(page.len(), 6);
     files.fail(Operation::Read, io::ErrorKind::Other);
     store.read_after(session(1), Seq::ZERO, 6, 1000).expect_err("its only call fails");
     store.read_after(session(1), Seq::ZERO, 6, 1000).expect("a page");
+    files.release_batches();
 }
 
 #[test]
 fn damage_under_a_running_store_is_seen_when_it_is_read() {
     let files = MemoryFiles::new();
+    files.hold_batches();
     let (store, _) = open(&files);
+    // The applier has this one in hand when the others come.
+    put(&store, session(4), 1, &["first"]);
+    files.wait_for_held_batch();
     put(&store, session(1), 1, &["aaaa"]);
     put(&store, session(2), 1, &["bbbb"]);
     put(&store, session(3), 1, &[&"x".repeat(3000)]);
@@ -140,8 +153,13 @@ fn damage_under_a_running_store_is_seen_when_it_is_read() {
     content[at] = b'b';
     files.damage(&first_segment(), content);
     let failed = store.read_after(session(1), Seq::ZERO, 1, 1000).expect_err("damaged");
-    assert!(matches!(failed, ReadError::Damaged { offset: 128, why: BadRecord::PayloadSum, .. }), "{failed}");
+    let damage = |failed: &ReadError| matches!(failed, ReadError::Journal(TailError::Damaged { why: BadRecord::PayloadSum, .. }));
+    assert!(damage(&failed), "{failed}");
     assert_eq!(all(&store, session(2)), ["bbbb"]);
+    // The applier finds it too: the session is set apart, the others go on.
+    files.release_batches();
+    assert_eq!(sessions(&store), [(session(2), Seq(1)), (session(3), Seq(1)), (session(4), Seq(1))]);
+    assert!(store.is_quarantined(session(1)));
 }
 
 #[test]
@@ -151,5 +169,5 @@ fn nothing_unsynced_is_shown() {
     let written = send(&store, batch(session(1), 2, &["b"], Level::Written));
     written.next();
     assert_eq!(all(&store, session(1)), ["a"]);
-    assert_eq!(store.sessions(), [(session(1), Seq(1))]);
+    assert_eq!(sessions(&store), [(session(1), Seq(1))]);
 }

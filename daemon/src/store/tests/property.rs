@@ -125,12 +125,12 @@ impl World {
         let (store, opened) = open_on(&files, BootId::new(&self.boot.to_string()));
         assert_eq!((&opened.quarantined, &opened.damage), (&vec![], &vec![]), "no crash is damage");
         for id in &self.deleted {
-            assert_eq!(store.last_seq(*id), None, "deleted is deleted");
+            assert_eq!(last(&store, *id), None, "deleted is deleted");
         }
         for name in self.known.keys().copied().collect::<Vec<_>>() {
             let id = self.id(name);
             let known = self.known.entry(name).or_default();
-            let found = store.last_seq(id).map_or(vec![], |_| all(&store, id));
+            let found = last(&store, id).map_or(vec![], |_| all(&store, id));
             assert!(found.len() >= least(known), "{} of {} are there", found.len(), least(known));
             assert!(found.len() <= known.sent.len(), "nothing that failed, nothing twice");
             assert_eq!(found, known.sent[..found.len()], "the same, in order");
@@ -142,7 +142,7 @@ impl World {
 
     fn forget(&mut self, name: u8) {
         let id = self.id(name);
-        if self.store.last_seq(id).is_some() && forget(&self.store, id) == Commit::Synced {
+        if last(&self.store, id).is_some() && forget(&self.store, id) == Commit::Synced {
             self.deleted.push(id);
             let generation = self.known.get(&name).map_or(0, |known| known.generation) + 1;
             self.known.insert(name, Known { generation, ..Known::default() });

@@ -97,8 +97,8 @@ fn a_failed_sync_is_final() {
     assert!(matches!(forget(&store, session(1)), Commit::Failed(reason) if reason == failed));
     assert_eq!(store.trouble(), Some(failed.as_str()));
     assert_eq!(all(&store, session(1)), ["a"]);
-    assert_eq!(block(store.shutdown()), Err(ShutdownError::Unclean(failed)));
     assert_eq!(files.syncs(), syncs);
+    assert_eq!(block(store.shutdown()), Err(ShutdownError::Unclean(failed)));
 }
 
 #[test]
