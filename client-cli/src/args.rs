@@ -146,6 +146,9 @@ pub struct RunArgs {
     /// US dollars at most for this submission.
     #[arg(long, value_name = "USD")]
     pub max_budget_usd: Option<f64>,
+    /// Models to ask instead, in this order, when the session's own stays overloaded or refuses.
+    #[arg(long, alias = "fallback-models", value_name = "MODEL[,MODEL]", value_delimiter = ',')]
+    pub fallback_model: Vec<String>,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t)]
     pub output_format: Format,

@@ -168,7 +168,7 @@ impl<'a> Follow<'a> {
             Update::Draining => {
                 return Err(Failure::Other("the daemon is shutting down; the session goes on when it is back".to_owned()));
             }
-            Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } => {}
+            Update::Delta(_) | Update::Progress(_) | Update::Countdown(_) | Update::Lagged { .. } => {}
         }
         Ok(None)
     }

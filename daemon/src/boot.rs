@@ -27,6 +27,7 @@ use crate::store::{BootId, Disk, Opened, Store};
 use crate::tools::ask::AskUser;
 use crate::tools::bash::Bash;
 use crate::tools::registry::{ToolRegistry, built_in_files};
+use crate::tools::survey::Survey;
 
 /// What the daemon is started with: values only.
 pub struct Config {
@@ -152,7 +153,9 @@ fn kit(
     runtime_dir: &AbsPath,
 ) -> Kit {
     let mut tools = built_in_files();
-    tools.push(Arc::new(Bash::new(Shims::new(config.executable.clone(), runtime_dir.clone()))));
+    let shims = Shims::new(config.executable.clone(), runtime_dir.clone());
+    let survey = Survey::new(shims.clone());
+    tools.push(Arc::new(Bash::new(shims)));
     tools.push(Arc::new(AskUser::default()));
     let tools = ToolRegistry::new(tools);
     Kit {
@@ -161,6 +164,7 @@ fn kit(
         tools,
         settings,
         folders,
+        survey,
         clock,
         entropy: Arc::new(SystemEntropy),
         data_dir: config.layout.data_dir.clone(),
@@ -173,7 +177,10 @@ fn kit(
 }
 
 /// Every session's state as of its last event; those with something to do are loaded at once.
-async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
+///
+/// # Errors
+/// When the task that reads them ends unexpectedly.
+pub async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
     let (store, codec) = (shared.store.clone(), Arc::clone(&shared.codec));
     let find = move || {
         let ids = store.sessions();

@@ -3,13 +3,14 @@
 use agentd_types::content::ResultPart;
 use agentd_types::event::{AssistantMessage, Attachment, AttachmentKind, ToolProgress, UserKind, UserMessage};
 use agentd_types::live::{BlockSoFar, ClientInfo, Delta, DeltaKind, MessageSoFar, RunningTool, Snapshot};
-use agentd_types::outcome::{Denial, ModelShare, SubmissionResult, TerminalName};
+use agentd_types::outcome::{CostBasis, Denial, ModelShare, SubmissionResult, TerminalName};
 use agentd_types::permission::{AllowScope, Decision, PermissionMode, PermissionRequest, PermissionResolved};
 use agentd_types::question::{Answered, Asks, Choice, Question, Reply};
 use agentd_types::queue::{Batching, CommandMode, OnAsk, Priority, QueueChange, QueuedCommand, RunOptions};
 use agentd_types::session::{Limits, NotesMode, SessionInfo, SessionMeta, SessionState};
 use agentd_types::system::{
-    ApiRetry, Init, InterruptReason, LoopRecord, Partial, PartialPiece, RecoveryOutcome, SessionChanges, System, ToolStarted,
+    ApiRetry, Frame, Init, InterruptReason, LoopRecord, ModelFallback, Partial, PartialPiece, RecoveryOutcome, SessionChanges, System,
+    ToolStarted,
 };
 use agentd_types::{
     AbsPath, AgentId, Block, Body, CommandId, Event, Json, MessageId, Money, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp,
@@ -164,8 +165,8 @@ pub(crate) fn info() -> impl Strategy<Value = SessionInfo> {
 }
 
 fn options() -> impl Strategy<Value = RunOptions> {
-    (select(vec![OnAsk::Wait, OnAsk::Park, OnAsk::Deny]), any::<Option<u32>>(), of(money()))
-        .prop_map(|(on_ask, max_turns, max_budget)| RunOptions { on_ask, max_turns, max_budget })
+    (select(vec![OnAsk::Wait, OnAsk::Park, OnAsk::Deny]), any::<Option<u32>>(), of(money()), vec(text(), 0..3))
+        .prop_map(|(on_ask, max_turns, max_budget, fallback_models)| RunOptions { on_ask, max_turns, max_budget, fallback_models })
 }
 
 fn priority() -> impl Strategy<Value = Priority> {
@@ -276,6 +277,13 @@ fn system() -> impl Strategy<Value = System> {
                 System::ApiRetry(ApiRetry { attempt, max_retries, delay_ms, status, error })
             }
         ),
+        (text(), text(), text(), text()).prop_map(|(from, to, error, reason)| System::ModelFallback(ModelFallback {
+            from,
+            to,
+            error,
+            reason
+        })),
+        (text(), text()).prop_map(|(fixed, tail)| System::Frame(Frame { fixed, tail })),
         vec(call(), 0..3).prop_map(|open| System::Parked { open }),
         (select(reasons), of(origin())).prop_map(|(reason, by)| System::Interrupted { reason, by }),
         (submission(), select(outcomes)).prop_map(|(submission, outcome)| System::Recovered { submission, outcome }),
@@ -290,7 +298,8 @@ fn denial() -> impl Strategy<Value = Denial> {
 }
 
 fn result() -> impl Strategy<Value = SubmissionResult> {
-    let share = (text(), usage(), money()).prop_map(|(model, usage, cost)| ModelShare { model, usage, cost });
+    let bases = select(vec![CostBasis::Listed, CostBasis::Family, CostBasis::Unknown]);
+    let share = (text(), usage(), money(), bases).prop_map(|(model, usage, cost, basis)| ModelShare { model, usage, cost, basis });
     let first = (submission(), select(TerminalName::ALL.to_vec()), text(), of(text()), any::<Option<u16>>(), text(), of(text()));
     let second = (any::<u32>(), any::<u64>(), any::<u64>(), usage(), money(), money());
     let third = (vec(share, 0..3), vec(denial(), 0..3), vec(command(), 0..3));

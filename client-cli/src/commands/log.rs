@@ -41,7 +41,12 @@ pub async fn run(
             Update::Event(event) => print(&mut transcript, &event, format)?,
             Update::Draining => return Ok(Exit::Done),
             Update::Link(LinkState::Lost { why }) => Out::note(&format!("· the link is lost ({why}); dialling again")),
-            Update::Snapshot(_) | Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } | Update::Link(LinkState::Up) => {}
+            Update::Snapshot(_)
+            | Update::Delta(_)
+            | Update::Progress(_)
+            | Update::Countdown(_)
+            | Update::Lagged { .. }
+            | Update::Link(LinkState::Up) => {}
         }
     }
 }

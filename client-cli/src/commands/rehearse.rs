@@ -102,7 +102,12 @@ async fn play(
                 }
             }
             Update::Draining => return Err(Failure::Other("the daemon is shutting down; nothing was shown to hold".to_owned())),
-            Update::Snapshot(_) | Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } | Update::Link(_) => {}
+            Update::Snapshot(_)
+            | Update::Delta(_)
+            | Update::Progress(_)
+            | Update::Countdown(_)
+            | Update::Lagged { .. }
+            | Update::Link(_) => {}
         }
     }
     Ok(summary)

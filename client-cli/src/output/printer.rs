@@ -77,6 +77,10 @@ impl Printer {
                 let (attempt, most) = (retry.attempt, retry.max_retries);
                 self.note(&format!("· {}: asked again in {} ms ({attempt}/{most})", retry.error, retry.delay_ms))
             }
+            Body::System(System::ModelFallback(fallback)) => {
+                self.note(&format!("· {} is asked from here on: {}", fallback.to, fallback.reason))
+            }
+            Body::System(System::Notice { text }) => self.note(&format!("· {text}")),
             Body::System(System::Init(init)) if init.api_key_source == "rehearsal" => {
                 self.note("· rehearsal: a script plays, no language model is involved")
             }

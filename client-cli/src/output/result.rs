@@ -42,6 +42,7 @@ pub fn object(session: SessionId, result: &SubmissionResult) -> Value {
             let row = json!({
                 "inputTokens": usage.input, "outputTokens": usage.output, "cacheReadInputTokens": usage.cache_read,
                 "cacheCreationInputTokens": usage.cache_write_5m + usage.cache_write_1h, "webSearchRequests": 0, "costUSD": share.cost.as_usd(),
+                "costBasis": share.basis,
             });
             (share.model.clone(), row)
         })

@@ -119,6 +119,7 @@ fn from_system(system: &System) -> Option<String> {
         System::ApiRetry(retry) => {
             Some(format!("· {} — asked again in {} ms ({}/{})", retry.error, retry.delay_ms, retry.attempt, retry.max_retries))
         }
+        System::ModelFallback(fallback) => Some(format!("· {} is asked from here on: {}", fallback.to, fallback.reason)),
         System::Parked { .. } => Some("· parked: it goes on when somebody answers".to_owned()),
         System::Interrupted { reason, by } => {
             let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
@@ -128,7 +129,12 @@ fn from_system(system: &System) -> Option<String> {
         System::Failed { reason } => Some(format!("· failed: {reason}")),
         System::Notice { text } => Some(format!("· {text}")),
         System::Deleted => Some("· deleted".to_owned()),
-        System::Created { .. } | System::SessionUpdated { .. } | System::LoopState(_) | System::ToolStarted(_) | System::Partial(_) => None,
+        System::Created { .. }
+        | System::SessionUpdated { .. }
+        | System::Frame(_)
+        | System::LoopState(_)
+        | System::ToolStarted(_)
+        | System::Partial(_) => None,
     }
 }
 

@@ -70,6 +70,11 @@ impl<W: Write> View<W> {
             },
             // What was dropped comes with the whole message, and is told then.
             Update::Progress(_) | Update::Lagged { .. } => Ok(()),
+            // A line a second would bury the rest.
+            Update::Countdown(countdown) if countdown.left_ms.is_multiple_of(10_000) => {
+                self.line(&format!("· asked again in {} s ({}/{})", countdown.left_ms / 1000, countdown.attempt, countdown.max_retries))
+            }
+            Update::Countdown(_) => Ok(()),
             Update::Link(LinkState::Lost { why }) => self.line(&format!("· the link is lost ({why}); dialling again")),
             Update::Link(LinkState::Up) => self.line("· the link is back"),
             Update::Draining => self.line("· the daemon goes down"),

@@ -11,6 +11,7 @@ use crate::entropy::Entropy;
 use crate::models::Models;
 use crate::settings::Folders;
 use crate::tools::registry::ToolRegistry;
+use crate::tools::survey::Survey;
 
 /// The engine's equipment.
 pub struct Kit {
@@ -20,6 +21,7 @@ pub struct Kit {
     pub settings: Settings,
     /// The user's own rules of single folders.
     pub folders: Folders,
+    pub survey: Survey,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     /// Where sessions keep files of their own.

@@ -13,9 +13,9 @@ use super::place::{key_at, offset_of};
 const MAX_BYTES: u64 = 4 << 20;
 
 /// What is known of each part of the file; other keys are warned of.
-const KNOWN: &[&str] = &["$schema", "model", "permissions", "provider", "resume", "env", "maxTurns", "maxBudgetUsd"];
+const KNOWN: &[&str] = &["$schema", "model", "fallbackModels", "permissions", "provider", "resume", "env", "maxTurns", "maxBudgetUsd"];
 const KNOWN_PERMISSIONS: &[&str] = &["allow", "deny", "ask", "defaultMode", "additionalDirectories"];
-const KNOWN_PROVIDER: &[&str] = &["anthropicBaseUrl", "anthropicApiKey", "anthropicAuthToken"];
+const KNOWN_PROVIDER: &[&str] = &["anthropicBaseUrl", "anthropicApiKey", "anthropicAuthToken", "retryBaseMs", "silenceMs"];
 
 const KNOWN_RESUME: &[&str] = &["interrupted"];
 
@@ -112,7 +112,9 @@ pub fn parse(path: &Path, text: &str) -> Result<Loaded, SettingsError> {
 fn broken(path: &Path, text: &str, error: &serde_json::Error) -> SettingsError {
     let (line, column) = (error.line(), error.column());
     let key = key_at(text, offset_of(text, line, column));
-    let why = if key.starts_with("provider") && error.is_data() {
+    let why = if key.starts_with("provider") && key.ends_with("Ms") && error.is_data() {
+        "it must be a whole number of milliseconds".to_owned()
+    } else if key.starts_with("provider") && error.is_data() {
         // serde quotes what it found, and here that may be a key.
         "it must be a text in quotes".to_owned()
     } else {

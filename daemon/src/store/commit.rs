@@ -104,3 +104,11 @@ pub(super) enum Refusal {
     Deleted,
     Quarantined(String),
 }
+
+/// What a turn of the commit thread's work was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stepped {
+    Committed,
+    /// Nothing was queued.
+    Rested,
+}

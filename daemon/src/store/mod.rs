@@ -29,7 +29,7 @@ use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot};
 
-pub use commit::{Batch, Commit, Level, Waiter};
+pub use commit::{Batch, Commit, Level, Stepped, Waiter};
 pub use file::{Disk, FileSystem};
 pub use limits::Limits;
 pub use memory::MemoryFiles;
@@ -59,6 +59,19 @@ struct Shared {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// What the commit thread does, a turn at a time.
+pub struct Stepper {
+    committer: Committer,
+    queue: mpsc::Receiver<Request>,
+}
+
+impl Stepper {
+    /// Commits what is queued, or does what is due when nothing is. Blocks on the disk.
+    pub fn step(&mut self) -> Stepped {
+        self.committer.step(&self.queue)
+    }
+}
+
 /// The commit thread did not end cleanly.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShutdownError {
@@ -84,6 +97,27 @@ impl Store {
     /// # Errors
     /// As `open`.
     pub fn open_with(dir: &Path, files: Arc<dyn FileSystem>, boot: BootId, limits: Limits) -> Result<(Store, Opened), OpenError> {
+        let (store, opened, stepper) = Store::open_stepped(dir, files, boot, limits)?;
+        let Stepper { committer, queue } = stepper;
+        let thread = std::thread::Builder::new().name("commit".to_owned()).spawn(move || committer.run(queue));
+        let thread = thread.map_err(|source| OpenError::Thread { source })?;
+        // Nobody else has the handle yet.
+        if let Ok(mut slot) = store.shared.thread.try_lock() {
+            *slot = Some(thread);
+        }
+        Ok((store, opened))
+    }
+
+    /// A store without its thread: nothing is written but by the stepper. For the simulation, which decides when.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_stepped(
+        dir: &Path,
+        files: Arc<dyn FileSystem>,
+        boot: BootId,
+        limits: Limits,
+    ) -> Result<(Store, Opened, Stepper), OpenError> {
         let replayed = open::replay(files.as_ref(), dir, boot, &limits)?;
         let last: HashMap<SessionId, Seq> = replayed.opened.sessions.iter().copied().collect();
         let quarantined = replayed.opened.quarantined.iter().cloned().collect();
@@ -92,12 +126,10 @@ impl Store {
         let journal = journal::Journal::new(files, dir.to_owned(), boot, limits, replayed.position);
         let committer = Committer::new(journal, Arc::clone(&tail), limits, last, replayed.refused, Arc::clone(&trouble));
         // Bounded by `room`, whose permits travel with the requests.
-        let (queue, requests) = mpsc::channel();
-        let thread = std::thread::Builder::new().name("commit".to_owned()).spawn(move || committer.run(requests));
-        let thread = Mutex::new(Some(thread.map_err(|source| OpenError::Thread { source })?));
+        let (sender, queue) = mpsc::channel();
         let room = Arc::new(Semaphore::new(limits.queue_units as usize));
-        let shared = Shared { queue, room, queue_units: limits.queue_units, tail, trouble, thread };
-        Ok((Store { shared: Arc::new(shared) }, replayed.opened))
+        let shared = Shared { queue: sender, room, queue_units: limits.queue_units, tail, trouble, thread: Mutex::new(None) };
+        Ok((Store { shared: Arc::new(shared) }, replayed.opened, Stepper { committer, queue }))
     }
 
     /// Hands a batch to the commit thread, waiting while its queue is full. Everything else is told to `waiter`, whose last

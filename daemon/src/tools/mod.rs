@@ -10,5 +10,6 @@ mod output;
 mod read;
 pub mod registry;
 pub mod run;
+pub mod survey;
 pub mod tool;
 mod write;

@@ -1,7 +1,7 @@
 //! What the daemon itself says.
 
 use agentd_types::ToolUseId;
-use agentd_types::system::{ApiRetry, Init, LoopRecord, Partial, PartialPiece, System, ToolStarted};
+use agentd_types::system::{ApiRetry, Frame, Init, LoopRecord, ModelFallback, Partial, PartialPiece, System, ToolStarted};
 
 use super::{all, enum_of, http_status, id, json, maybe, maybe_json, path, required};
 use crate::v1::system as wire;
@@ -21,6 +21,10 @@ impl TryFrom<v1::System> for System {
             Subtype::ToolStarted(it) => System::ToolStarted(it.try_into()?),
             Subtype::Partial(it) => System::Partial(it.try_into()?),
             Subtype::ApiRetry(it) => System::ApiRetry(it.try_into()?),
+            Subtype::ModelFallback(wire::ModelFallback { from, to, error, reason }) => {
+                System::ModelFallback(ModelFallback { from, to, error, reason })
+            }
+            Subtype::Frame(wire::Frame { fixed, tail }) => System::Frame(Frame { fixed, tail }),
             Subtype::Parked(it) => System::Parked { open: it.open_tool_use_ids.into_iter().map(ToolUseId).collect() },
             Subtype::Interrupted(it) => {
                 System::Interrupted { reason: enum_of::<v1::InterruptReason, _>("interrupted.reason", it.reason)?, by: maybe(it.by)? }

@@ -102,7 +102,12 @@ impl From<&SubmissionResult> for v1::SubmissionResult {
 
 impl From<&ModelShare> for v1::ModelShare {
     fn from(share: &ModelShare) -> Self {
-        v1::ModelShare { model: share.model.clone(), usage: Some((&share.usage).into()), cost_nanos: share.cost.0 }
+        v1::ModelShare {
+            model: share.model.clone(),
+            usage: Some((&share.usage).into()),
+            cost_nanos: share.cost.0,
+            basis: number::<v1::CostBasis>(share.basis),
+        }
     }
 }
 

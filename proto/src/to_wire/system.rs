@@ -49,6 +49,13 @@ impl From<&System> for v1::System {
                 status: retry.status.map(u32::from),
                 error: retry.error.clone(),
             }),
+            System::ModelFallback(fallback) => Subtype::ModelFallback(wire::ModelFallback {
+                from: fallback.from.clone(),
+                to: fallback.to.clone(),
+                error: fallback.error.clone(),
+                reason: fallback.reason.clone(),
+            }),
+            System::Frame(frame) => Subtype::Frame(wire::Frame { fixed: frame.fixed.clone(), tail: frame.tail.clone() }),
             System::Parked { open } => Subtype::Parked(wire::Parked { open_tool_use_ids: texts(open) }),
             System::Interrupted { reason, by } => {
                 Subtype::Interrupted(wire::Interrupted { reason: number::<v1::InterruptReason>(*reason), by: by.as_ref().map(Into::into) })

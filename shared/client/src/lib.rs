@@ -24,7 +24,7 @@ pub mod error;
 pub mod tour;
 
 pub use attach::{Attach, LinkState, Update};
-pub use autostart::{Start, ensure};
+pub use autostart::{Holder, Start, ensure, released};
 pub use connect::{Connection, Place};
 pub use error::{ClientError, Kind};
 pub use printable::printable;

@@ -11,6 +11,8 @@ use crate::rule::Rule;
 pub struct Settings {
     /// Default model of new sessions.
     pub model: Option<String>,
+    /// Models that are asked instead when the session's own stays overloaded or refuses, in this order.
+    pub fallback_models: Vec<String>,
     pub permissions: Permissions,
     pub provider: ProviderSettings,
     pub resume: Resume,
@@ -60,6 +62,10 @@ pub struct ProviderSettings {
     pub anthropic_api_key: Option<String>,
     #[serde(skip_serializing)]
     pub anthropic_auth_token: Option<String>,
+    /// Milliseconds before a failed request is first repeated; the wait doubles with each repeat. Default 500.
+    pub retry_base_ms: Option<u64>,
+    /// Milliseconds a model may be silent before its answer counts as broken; pings do not count. Default 300 000.
+    pub silence_ms: Option<u64>,
 }
 
 impl std::fmt::Debug for ProviderSettings {
@@ -69,6 +75,8 @@ impl std::fmt::Debug for ProviderSettings {
             .field("anthropic_base_url", &self.anthropic_base_url)
             .field("anthropic_api_key", &shown(&self.anthropic_api_key))
             .field("anthropic_auth_token", &shown(&self.anthropic_auth_token))
+            .field("retry_base_ms", &self.retry_base_ms)
+            .field("silence_ms", &self.silence_ms)
             .finish()
     }
 }

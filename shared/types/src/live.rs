@@ -35,6 +35,16 @@ pub struct Delta {
 pub enum Ephemeral {
     Delta(Delta),
     Progress(ToolProgress),
+    Countdown(RetryCountdown),
+}
+
+/// A failed model request waits to be repeated; said about once a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryCountdown {
+    /// The repeat that comes, from 1.
+    pub attempt: u32,
+    pub max_retries: u32,
+    pub left_ms: u64,
 }
 
 /// A block of the message in progress with its text so far.

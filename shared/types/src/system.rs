@@ -22,6 +22,8 @@ pub enum System {
     },
     /// A submission starts: what the model is offered.
     Init(Init),
+    /// What stands in front of the messages; the last one holds.
+    Frame(Frame),
     /// Where the query loop stands; written at every iteration.
     LoopState(LoopRecord),
     /// A call with side effects is about to run.
@@ -30,6 +32,8 @@ pub enum System {
     Partial(Partial),
     /// A request failed and will be repeated.
     ApiRetry(ApiRetry),
+    /// The submission goes over to another model.
+    ModelFallback(ModelFallback),
     /// The submission waits for answers that nobody here gives; resumable.
     Parked {
         open: Vec<ToolUseId>,
@@ -63,10 +67,12 @@ impl System {
             System::Created { .. } => "created",
             System::SessionUpdated { .. } => "session_updated",
             System::Init(_) => "init",
+            System::Frame(_) => "frame",
             System::LoopState(_) => "loop_state",
             System::ToolStarted(_) => "tool_started",
             System::Partial(_) => "partial",
             System::ApiRetry(_) => "api_retry",
+            System::ModelFallback(_) => "model_fallback",
             System::Parked { .. } => "parked",
             System::Interrupted { .. } => "interrupted",
             System::Recovered { .. } => "recovered",
@@ -97,6 +103,15 @@ pub struct Init {
     /// Where the key came from (`ANTHROPIC_API_KEY`, `settings`, `rehearsal`, …), never the key.
     pub api_key_source: String,
     pub version: String,
+}
+
+/// The system field's bytes, kept so that a restart does not change what the provider has in its cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The same in every session of one version.
+    pub fixed: String,
+    /// Where the session was when the frame was made.
+    pub tail: String,
 }
 
 /// The loop's state as written to the log.
@@ -150,6 +165,17 @@ pub struct ApiRetry {
     pub status: Option<u16>,
     /// The error's class (`overloaded_error`, `rate_limit_error`, `stream_cut`, …).
     pub error: String,
+}
+
+/// Another model is asked, for the rest of the submission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFallback {
+    pub from: String,
+    pub to: String,
+    /// The class of what `from` said: `overloaded_error` or `refusal`.
+    pub error: String,
+    /// For a person.
+    pub reason: String,
 }
 
 /// Why a submission was ended from outside.

@@ -1,6 +1,8 @@
 //! What is asked of a model and what is made of its answer, as values. It never talks to one.
 
 pub mod catalog;
+pub mod ending;
+pub mod fallback;
 pub mod fold;
 pub mod price;
 pub mod repair;

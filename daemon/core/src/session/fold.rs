@@ -277,7 +277,9 @@ impl Projection {
                 | Block::Other { .. } => None,
             })
             .collect();
-        run.point = if calls.is_empty() && assistant.stop_reason.is_some() { Point::Answered } else { Point::Asking };
+        // An answer that paused itself goes on.
+        let is_final = assistant.stop_reason.as_deref().is_some_and(|stop| stop != "pause_turn");
+        run.point = if calls.is_empty() && is_final { Point::Answered } else { Point::Asking };
         run.calls = calls;
         run.partial = None;
         run.cut = assistant.stop_reason.is_none().then_some(assistant.message);
@@ -332,8 +334,13 @@ impl Projection {
             }
             System::Deleted => self.ending = Ending::Deleted,
             System::Partial(partial) if event.agent.is_none() => self.fold_partial(partial),
-            System::Partial(_) => {}
-            System::Created { .. } | System::Init(_) | System::ApiRetry(_) | System::Notice { .. } => {}
+            System::Created { .. }
+            | System::Init(_)
+            | System::Partial(_)
+            | System::ApiRetry(_)
+            | System::ModelFallback(_)
+            | System::Frame(_)
+            | System::Notice { .. } => {}
         }
     }
 

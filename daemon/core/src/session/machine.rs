@@ -224,12 +224,25 @@ impl Machine {
         for held in lost {
             self.refuse(held.then, failure);
         }
+        // Whoever waits for a request that was lost would wait for ever.
+        let (asks, lost) = self.asks.drain(..).partition(|(id, _)| self.head.open.iter().any(|open| open.id == *id));
+        self.asks = asks;
+        let lost: Vec<(RequestId, Ticket)> = lost;
+        for (_, ticket) in lost {
+            self.effects.push(Effect::Settle { ticket, outcome: AskOutcome::StoreFailed(failure.clone()) });
+        }
+        self.refuse_lost_questions(failure);
         self.leased.clear();
         self.effects.push(Effect::Reload);
-        match &self.phase {
+        match &mut self.phase {
             // Its next append is answered with the failure, and it ends.
             Phase::Running { .. } => {}
-            Phase::Idle | Phase::Starting { .. } | Phase::Parked { .. } | Phase::Deleting => self.go(Phase::Failed),
+            Phase::Starting { end, .. } => {
+                let waiting = end.take().map(|wish| wish.waiting).unwrap_or_default();
+                self.go(Phase::Failed);
+                waiting.into_iter().for_each(|ticket| self.answer(ticket, Err(Refusal::Store(failure.clone()))));
+            }
+            Phase::Idle | Phase::Parked { .. } | Phase::Deleting => self.go(Phase::Failed),
             Phase::Failed | Phase::Closed => {}
         }
     }
@@ -279,6 +292,8 @@ impl Machine {
     }
 }
 
+#[cfg(test)]
+mod schedules;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::event::{Durability, Fresh, Ticket};
 use super::fold::Run;
 use super::machine::{Machine, Then};
 use super::phase::Phase;
+use crate::query::StoreFailure;
 
 /// A cut submission goes on.
 pub const CONTINUE: &str = "continue";
@@ -123,6 +124,15 @@ impl Machine {
             if let Asks::Call { tool_use, .. } = &question.asks {
                 self.settle_questioned(tool_use, &AskOutcome::Withdrawn);
             }
+        }
+    }
+
+    /// Whoever waits for questions that were lost with a failed append would wait for ever.
+    pub(super) fn refuse_lost_questions(&mut self, failure: &StoreFailure) {
+        let (kept, lost): (Vec<_>, Vec<_>) = std::mem::take(&mut self.questioned).into_iter().partition(|(call, _)| self.asks_still(call));
+        self.questioned = kept;
+        for (_, ticket) in lost {
+            self.settle(ticket, AskOutcome::StoreFailed(failure.clone()));
         }
     }
 

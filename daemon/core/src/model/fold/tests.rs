@@ -252,7 +252,7 @@ proptest! {
         let mut ids = HashSet::from([ToolUseId::new("a")]);
         for (id, name, input) in folded.calls() {
             prop_assert!(ids.insert(id.clone()), "{} twice", id);
-            prop_assert!(repair::is_good_name(id.as_str()) && repair::is_good_name(name) && input.is_object());
+            prop_assert!(repair::is_good_id(id.as_str()) && repair::is_good_name(name) && input.is_object());
         }
         prop_assert!(folded.blocks.iter().all(|block| block.as_text().is_none_or(|text| !text.trim().is_empty())));
     }

@@ -303,5 +303,22 @@ fn draining_parks_what_waits_and_the_next_daemon_has_it_again() {
     assert_eq!(world.sync()[1..], ["answer 2 Resolved", "reopen calls=1 asking"]);
 }
 
+#[test]
+fn an_interrupt_of_a_start_that_the_store_refuses_is_answered() {
+    let mut world = World::new();
+    world.submit(1, Priority::Next, "hi");
+    world.apply(Event::Interrupt { ticket: Ticket(2), submission: None, by: person() });
+    assert_eq!(world.fail(), ["refuse 1 Store", "reload", "refuse 2 Store"]);
+}
+
+#[test]
+fn a_call_whose_question_the_store_refused_is_told() {
+    let mut world = World::new();
+    let from = world.running();
+    says_calls(&mut world, from, &["a"]);
+    world.asked(from, 5, "a", OnAsk::Wait);
+    assert_eq!(world.fail(), ["settle 5 StoreFailed", "reload"]);
+}
+
 mod cut;
 mod questions;

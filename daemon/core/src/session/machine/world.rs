@@ -25,6 +25,8 @@ pub struct World {
     ids: u128,
     pub now: i64,
     pub starts: Vec<SubmissionId>,
+    /// Every effect, in order.
+    pub effects: Vec<Effect>,
 }
 
 pub fn person() -> Origin {
@@ -64,6 +66,7 @@ impl World {
             ids: 1_000,
             now: 100,
             starts: Vec::new(),
+            effects: Vec::new(),
         }
     }
 
@@ -91,7 +94,9 @@ impl World {
             question: RequestId::from_u128(self.id()),
         };
         let effects = self.machine.apply(event, Timestamp(self.now), fresh);
-        effects.iter().map(|effect| self.seen(effect)).collect()
+        let lines = effects.iter().map(|effect| self.seen(effect)).collect();
+        self.effects.extend(effects);
+        lines
     }
 
     fn seen(&mut self, effect: &Effect) -> String {
