@@ -144,7 +144,8 @@ async fn what_is_allowed_always_is_not_asked_in_new_sessions_of_this_folder_and_
     std::fs::create_dir(&other).unwrap();
     let run = |name: &str, cwd: &str, command: &str| {
         stub.then(calls("Bash", json!({"command": command})));
-        world.agent(&["run", "--name", name, "--cwd", cwd, "--output-format", "json", "go"])
+        // Told apart by their prompts: the stub holds each conversation to its own beginning.
+        world.agent(&["run", "--name", name, "--cwd", cwd, "--output-format", "json", name])
     };
     let done = run("first", ".", "touch made && ls");
     assert_eq!(done.code, Some(4), "{done:?}");
@@ -162,7 +163,8 @@ async fn what_is_allowed_always_is_not_asked_in_new_sessions_of_this_folder_and_
     let again = world.agent(&["run", "--name", "second", "--output-format", "json", "go"]);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(run("wider", ".", "touch made && ls -l").code, Some(4), "nothing wider");
-    assert_eq!(run("elsewhere", other.to_str().unwrap(), "touch made && ls").code, Some(4), "in no other folder");
+    let elsewhere = run("elsewhere", other.to_str().unwrap(), "touch made && ls");
+    assert_eq!(elsewhere.code, Some(4), "in no other folder: {elsewhere:?}");
     let rules: Value = serde_json::from_str(&std::fs::read_to_string(world.path("conf/folders.json")).unwrap()).unwrap();
     let folder = world.work().canonicalize().unwrap();
     assert_eq!(rules[folder.to_str().unwrap()]["permissions"]["allow"], json!(["Bash(touch made && ls)"]));
