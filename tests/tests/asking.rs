@@ -144,7 +144,7 @@ async fn what_is_allowed_always_is_not_asked_in_new_sessions_of_this_folder_and_
     std::fs::create_dir(&other).unwrap();
     let run = |name: &str, cwd: &str, command: &str| {
         stub.then(calls("Bash", json!({"command": command})));
-        // Told apart by their prompts: the stub holds each conversation to its own beginning.
+        // A prompt of its own: the stub tells conversations apart by it.
         world.agent(&["run", "--name", name, "--cwd", cwd, "--output-format", "json", name])
     };
     let done = run("first", ".", "touch made && ls");
@@ -160,7 +160,7 @@ async fn what_is_allowed_always_is_not_asked_in_new_sessions_of_this_folder_and_
     world.kill_daemon();
     stub.then(calls("Bash", json!({"command": "touch made && ls"})));
     stub.then(says("Again."));
-    let again = world.agent(&["run", "--name", "second", "--output-format", "json", "go"]);
+    let again = world.agent(&["run", "--name", "second", "--output-format", "json", "second"]);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(run("wider", ".", "touch made && ls -l").code, Some(4), "nothing wider");
     let elsewhere = run("elsewhere", other.to_str().unwrap(), "touch made && ls");

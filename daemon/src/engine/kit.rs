@@ -19,9 +19,9 @@ pub struct Kit {
     pub tools: ToolRegistry,
     pub specs: Arc<[ToolSpec]>,
     pub settings: Settings,
+    pub survey: Survey,
     /// The user's own rules of single folders.
     pub folders: Folders,
-    pub survey: Survey,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     /// Where sessions keep files of their own.

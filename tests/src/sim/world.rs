@@ -216,11 +216,10 @@ impl World {
             }
         }
         let gates = Gates::default();
-        // Nobody allows anything "always": no rule is written.
+        // No such file: no folder has rules of its own.
         let folders = Folders::open(Path::new("/sim/settings.json"));
         let folders = folders.map_err(|error| Violation { property: "opens", what: error.to_string() })?;
-        let rules = Arc::new(folders.clone());
-        let kit = Arc::new(self.kit(&gates, folders));
+        let (rules, kit) = (Arc::new(folders.clone()), Arc::new(self.kit(&gates, folders)));
         let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec), rules });
         let registry = boot::open_sessions(shared).await.map_err(|error| Violation { property: "opens", what: error.to_string() })?;
         Ok(Life { registry, store, stepper, gates })

@@ -224,14 +224,7 @@ impl Machine {
         for held in lost {
             self.refuse(held.then, failure);
         }
-        // Whoever waits for a request that was lost would wait for ever.
-        let (asks, lost) = self.asks.drain(..).partition(|(id, _)| self.head.open.iter().any(|open| open.id == *id));
-        self.asks = asks;
-        let lost: Vec<(RequestId, Ticket)> = lost;
-        for (_, ticket) in lost {
-            self.effects.push(Effect::Settle { ticket, outcome: AskOutcome::StoreFailed(failure.clone()) });
-        }
-        self.refuse_lost_questions(failure);
+        self.settle_lost(failure);
         self.leased.clear();
         self.effects.push(Effect::Reload);
         match &mut self.phase {
@@ -244,6 +237,26 @@ impl Machine {
             }
             Phase::Idle | Phase::Parked { .. } | Phase::Deleting => self.go(Phase::Failed),
             Phase::Failed | Phase::Closed => {}
+        }
+    }
+
+    /// Whoever waits for a request or a question that was lost would wait for ever.
+    fn settle_lost(&mut self, failure: &StoreFailure) {
+        let mut lost = Vec::new();
+        for (id, ticket) in std::mem::take(&mut self.asks) {
+            match self.head.open.iter().any(|open| open.id == id) {
+                true => self.asks.push((id, ticket)),
+                false => lost.push(ticket),
+            }
+        }
+        for (call, ticket) in std::mem::take(&mut self.questioned) {
+            match self.asks_still(&call) {
+                true => self.questioned.push((call, ticket)),
+                false => lost.push(ticket),
+            }
+        }
+        for ticket in lost {
+            self.effects.push(Effect::Settle { ticket, outcome: AskOutcome::StoreFailed(failure.clone()) });
         }
     }
 

@@ -10,7 +10,6 @@ use super::event::{Durability, Fresh, Ticket};
 use super::fold::Run;
 use super::machine::{Machine, Then};
 use super::phase::Phase;
-use crate::query::StoreFailure;
 
 /// A cut submission goes on.
 pub const CONTINUE: &str = "continue";
@@ -127,15 +126,6 @@ impl Machine {
         }
     }
 
-    /// Whoever waits for questions that were lost with a failed append would wait for ever.
-    pub(super) fn refuse_lost_questions(&mut self, failure: &StoreFailure) {
-        let (kept, lost): (Vec<_>, Vec<_>) = std::mem::take(&mut self.questioned).into_iter().partition(|(call, _)| self.asks_still(call));
-        self.questioned = kept;
-        for (_, ticket) in lost {
-            self.settle(ticket, AskOutcome::StoreFailed(failure.clone()));
-        }
-    }
-
     fn append_answer(&mut self, question: &Question, answered: Answered) {
         let submission = self.head.run.as_ref().map(|run| run.id);
         let by = answered.by.clone();
@@ -149,7 +139,7 @@ impl Machine {
         run.answers.contains_key(call) || replied
     }
 
-    fn asks_still(&self, call: &ToolUseId) -> bool {
+    pub(super) fn asks_still(&self, call: &ToolUseId) -> bool {
         self.head.questions.iter().any(|question| matches!(&question.asks, Asks::Call { tool_use, .. } if tool_use == call))
     }
 

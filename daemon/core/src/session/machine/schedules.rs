@@ -239,20 +239,20 @@ impl Play {
             bodies.push(Body::Result(finished(id, TerminalName::AbortedTools)));
             self.hand(bodies);
         } else if let Some(call) = task.calls.first().cloned() {
-            match pick % 4 {
+            match pick % 6 {
                 _ if task.started => {
                     task.started = false;
                     task.calls.remove(0);
                     self.result(&call);
                 }
-                0 if pick & 4 == 0 => self.ask(call, OnAsk::Wait),
-                1 if pick & 4 == 0 => self.ask(call, OnAsk::Park),
-                0 => self.ask_person(call, OnAsk::Wait, u32::from(pick / 64)),
-                1 => self.ask_person(call, OnAsk::Park, u32::from(pick / 64)),
+                0 => self.ask(call, OnAsk::Wait),
+                1 => self.ask(call, OnAsk::Park),
                 2 => {
                     task.calls.remove(0);
                     self.result(&call);
                 }
+                3 => self.ask_person(call, OnAsk::Wait, u32::from(pick / 64)),
+                4 => self.ask_person(call, OnAsk::Park, u32::from(pick / 64)),
                 _ => {
                     task.started = true;
                     let started = ToolStarted { tool_use: call, name: "Bash".into(), effective_input: None, changed_by: None };
