@@ -2,7 +2,7 @@
 
 use agentd::sessions::Registry;
 use agentd::sessions::feed::FeedItem;
-use agentd::sessions::request::{CreateSession, Respond, Submit};
+use agentd::sessions::request::{AnswerQuestion, CreateSession, Respond, Submit};
 use agentd_types::live::ClientInfo;
 use agentd_types::permission::{AllowScope, Decision, PermissionMode};
 use agentd_types::queue::{Batching, CommandMode, OnAsk, Priority, RunOptions};
@@ -105,9 +105,16 @@ async fn submit(registry: Registry, facts: Facts, session: SessionId, priority: 
     }
 }
 
-/// Answers the oldest open request, if there is one.
+/// Answers the oldest open question, else the oldest open request, if there is one.
 pub async fn respond(registry: Registry, facts: Facts, session: SessionId, allow: bool) {
     let Ok(handle) = registry.open(session).await else { return };
+    if let Some(row) = handle.questions(false).await.ok().and_then(|rows| rows.into_iter().next()) {
+        let (question, choices) = (row.question.id, vec![if allow { "1" } else { "2" }.to_owned()]);
+        if handle.answer(AnswerQuestion { question, choices, by: person() }).await.is_ok() {
+            facts.seen().answered.insert((session, question));
+        }
+        return;
+    }
     let Some(row) = handle.permissions(false).await.ok().and_then(|rows| rows.into_iter().next()) else { return };
     let decision = match allow {
         true => Decision::Allow { scope: AllowScope::Once, updated_input: None },

@@ -96,7 +96,12 @@ impl Property for Acknowledged {
         }
         for (session, request) in seen.answered.iter().filter(|(session, _)| !gone(session)) {
             let log = found.logs.get(session).map(Vec::as_slice).unwrap_or_default();
-            if !log.iter().any(|(event, _)| matches!(&event.body, Body::PermissionResolved(resolved) if resolved.id == *request)) {
+            let answers = |body: &Body| match body {
+                Body::PermissionResolved(resolved) => resolved.id == *request,
+                Body::Answer(answered) => answered.id == *request,
+                _ => false,
+            };
+            if !log.iter().any(|(event, _)| answers(&event.body)) {
                 return Err(format!("the answer to {request} of {session} is lost"));
             }
         }

@@ -19,7 +19,7 @@ use agentd::store::memory::Operation;
 use agentd::store::{BootId, Limits, MemoryFiles, Order, Places, Setup, Stepped, Stepper, Store};
 use agentd::tools::registry::ToolRegistry;
 use agentd::tools::survey::Survey;
-use agentd_types::config::Settings;
+use agentd_types::config::{Interrupted, Resume, Settings};
 use agentd_types::{AbsPath, Seq, SessionId};
 
 use super::clients;
@@ -243,12 +243,13 @@ impl World {
 
     fn kit(&mut self, gates: &Gates, folders: Folders) -> Kit {
         let model = SimModel::new(self.facts.clone(), gates.clone(), Rng::new(self.rng.next()));
+        let interrupted = if self.rng.chance(30) { Interrupted::Ask } else { Interrupted::Continue };
         let tools = ToolRegistry::new(tools::all(&self.facts, gates));
         Kit {
             models: Arc::new(Models::of(Arc::new(model), MODEL)),
             specs: tools.specs(),
             tools,
-            settings: Settings::default(),
+            settings: Settings { resume: Resume { interrupted }, ..Settings::default() },
             folders,
             // Never asked: the sessions' folder does not exist.
             survey: Survey::new(Shims::new(path("/sim/agentd"), path("/sim/run"))),

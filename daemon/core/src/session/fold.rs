@@ -334,9 +334,9 @@ impl Projection {
             }
             System::Deleted => self.ending = Ending::Deleted,
             System::Partial(partial) if event.agent.is_none() => self.fold_partial(partial),
-            System::Partial(_) => {}
             System::Created { .. }
             | System::Init(_)
+            | System::Partial(_)
             | System::ApiRetry(_)
             | System::ModelFallback(_)
             | System::Frame(_)

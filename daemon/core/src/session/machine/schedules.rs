@@ -27,8 +27,8 @@ enum Op {
     Submit(Priority),
     Interrupt,
     Respond,
-    /// A client answers the first open question.
-    Reply,
+    /// The oldest question is answered by one of its options.
+    Answer(u8),
     Delete,
     /// The submission does its next thing; which one is drawn from the number.
     Work(u8),
@@ -103,11 +103,11 @@ impl Play {
                 let decision = Decision::Allow { scope: AllowScope::Once, updated_input: None };
                 self.world.apply(Event::Respond { ticket, request, decision, by: person() });
             }
-            Op::Reply => {
-                let Some(question) = self.world.machine.committed().questions.first().cloned() else { return };
+            Op::Answer(option) => {
+                let Some(question) = self.world.machine.committed().questions.first().map(|question| question.id) else { return };
                 let ticket = self.ticket();
-                let choices = vec![question.options[0].label.clone()];
-                self.world.apply(Event::Answer { ticket, question: question.id, choices, by: person() });
+                let choices = vec![(option % 2 + 1).to_string()];
+                self.world.apply(Event::Answer { ticket, question, choices, by: person() });
             }
             Op::Delete => {
                 let ticket = self.ticket();
@@ -251,8 +251,8 @@ impl Play {
                     task.calls.remove(0);
                     self.result(&call);
                 }
-                3 => self.question(call, OnAsk::Wait),
-                4 => self.question(call, OnAsk::Park),
+                3 => self.ask_person(call, OnAsk::Wait, u32::from(pick / 64)),
+                4 => self.ask_person(call, OnAsk::Park, u32::from(pick / 64)),
                 _ => {
                     task.started = true;
                     let started = ToolStarted { tool_use: call, name: "Bash".into(), effective_input: None, changed_by: None };
@@ -306,24 +306,24 @@ impl Play {
         self.world.asked(from, ticket.0, call.as_str(), on_ask);
     }
 
-    fn question(&mut self, call: ToolUseId, on_ask: OnAsk) {
+    fn ask_person(&mut self, call: ToolUseId, on_ask: OnAsk, more: u32) {
         let ticket = self.ticket();
-        let id = RequestId::from_u128(self.world.id());
-        let option = |label: &str| Choice { label: label.to_owned(), description: String::new() };
-        let question = Question {
-            id,
+        let option = |label: &str| Choice { label: label.into(), description: String::new() };
+        let question = |place| Question {
+            id: RequestId::from_u128(self.world.id()),
             agent: None,
-            asks: Asks::Call { tool_use: call, place: 0 },
-            header: "Which".to_owned(),
-            question: "Which one?".to_owned(),
-            options: vec![option("this"), option("that")],
+            asks: Asks::Call { tool_use: call.clone(), place },
+            header: "h".into(),
+            question: "q?".into(),
+            options: vec![option("a"), option("b")],
             multi_select: false,
-            asked_at: Timestamp(1),
+            asked_at: Timestamp(self.world.now),
         };
+        let questions = (0..=more).map(question).collect();
         let task = self.task.as_mut().unwrap();
         task.waits = Some(ticket);
         let from = task.id;
-        self.world.apply(Event::AskedPerson { from, ticket, questions: vec![question], on_ask });
+        self.world.apply(Event::AskedPerson { from, ticket, questions, on_ask });
     }
 
     fn result(&mut self, call: &ToolUseId) {
@@ -351,7 +351,7 @@ impl Play {
         for _ in 0..400 {
             self.play(Op::Sync);
             self.play(Op::Respond);
-            self.play(Op::Reply);
+            self.play(Op::Answer(1));
             self.play(Op::Sync);
             // Results where there are calls, else the end.
             self.play(Op::Work(2));
@@ -430,7 +430,7 @@ fn any_op() -> impl Strategy<Value = Op> {
         4 => prop_oneof![Just(Priority::Now), Just(Priority::Next), Just(Priority::Later)].prop_map(Op::Submit),
         2 => Just(Op::Interrupt),
         3 => Just(Op::Respond),
-        3 => Just(Op::Reply),
+        3 => any::<u8>().prop_map(Op::Answer),
         1 => Just(Op::Delete),
         14 => any::<u8>().prop_map(Op::Work),
         1 => Just(Op::Panic),

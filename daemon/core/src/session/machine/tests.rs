@@ -288,6 +288,22 @@ fn draining_starts_nothing() {
 }
 
 #[test]
+fn draining_parks_what_waits_and_the_next_daemon_has_it_again() {
+    let mut world = World::new();
+    let running = world.running();
+    says_calls(&mut world, running, &["t1"]);
+    let (request, _) = world.asked(running, 1, "t1", OnAsk::Wait);
+    world.sync();
+    assert_eq!(world.apply(Event::Drain(crate::session::DrainStage::Stop)), ["settle 1 Open"]);
+    hand(&mut world, running, Body::System(System::Parked { open: vec![ToolUseId::new("t1")] }));
+    world.apply(Event::Ended { from: running, how: TaskEnd::Parked });
+    let mut world = world.killed();
+    assert_eq!(world.apply(Event::Loaded), [""; 0]);
+    respond(&mut world, 2, request);
+    assert_eq!(world.sync()[1..], ["answer 2 Resolved", "reopen calls=1 asking"]);
+}
+
+#[test]
 fn an_interrupt_of_a_start_that_the_store_refuses_is_answered() {
     let mut world = World::new();
     world.submit(1, Priority::Next, "hi");
@@ -302,22 +318,6 @@ fn a_call_whose_question_the_store_refused_is_told() {
     says_calls(&mut world, from, &["a"]);
     world.asked(from, 5, "a", OnAsk::Wait);
     assert_eq!(world.fail(), ["settle 5 StoreFailed", "reload"]);
-}
-
-#[test]
-fn draining_parks_what_waits_and_the_next_daemon_has_it_again() {
-    let mut world = World::new();
-    let running = world.running();
-    says_calls(&mut world, running, &["t1"]);
-    let (request, _) = world.asked(running, 1, "t1", OnAsk::Wait);
-    world.sync();
-    assert_eq!(world.apply(Event::Drain(crate::session::DrainStage::Stop)), ["settle 1 Open"]);
-    hand(&mut world, running, Body::System(System::Parked { open: vec![ToolUseId::new("t1")] }));
-    world.apply(Event::Ended { from: running, how: TaskEnd::Parked });
-    let mut world = world.killed();
-    assert_eq!(world.apply(Event::Loaded), [""; 0]);
-    respond(&mut world, 2, request);
-    assert_eq!(world.sync()[1..], ["answer 2 Resolved", "reopen calls=1 asking"]);
 }
 
 mod cut;
