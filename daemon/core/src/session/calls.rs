@@ -52,7 +52,7 @@ impl Machine {
     }
 
     /// After a store failure, a client's call is what makes the session try again.
-    fn try_again(&mut self, fresh: Fresh) {
+    pub(super) fn try_again(&mut self, fresh: Fresh) {
         if self.phase == Phase::Failed {
             self.go(Phase::Idle);
             self.recover(fresh);
@@ -92,7 +92,8 @@ impl Machine {
         }
     }
 
-    pub(super) fn respond(&mut self, ticket: Ticket, request: RequestId, decision: Decision, by: Origin) {
+    pub(super) fn respond(&mut self, ticket: Ticket, request: RequestId, decision: Decision, by: Origin, fresh: Fresh) {
+        self.try_again(fresh);
         let Some(open) = self.head.open.iter().find(|open| open.id == request).cloned() else {
             let answered = self.head.answered.iter().find(|(it, _, _)| it.id == request);
             let refusal = match answered {

@@ -119,7 +119,7 @@ impl Machine {
         match event {
             Event::Submit { ticket, command } => self.submit(ticket, command, fresh),
             Event::Interrupt { ticket, submission, by } => self.interrupt(ticket, submission, by, fresh),
-            Event::Respond { ticket, request, decision, by } => self.respond(ticket, request, decision, by),
+            Event::Respond { ticket, request, decision, by } => self.respond(ticket, request, decision, by, fresh),
             Event::Answer { ticket, question, choices, by } => self.answer_question(ticket, question, &choices, by, fresh),
             Event::Update { ticket, changes, by } => self.update(ticket, changes, by, fresh),
             Event::Delete { ticket, by } => self.delete(ticket, by, fresh),

@@ -52,6 +52,7 @@ impl Machine {
     }
 
     pub(super) fn answer_question(&mut self, ticket: Ticket, id: RequestId, choices: &[String], by: Origin, fresh: Fresh) {
+        self.try_again(fresh);
         let Some(question) = self.head.questions.iter().find(|question| question.id == id).cloned() else {
             let replied = self.head.replied.iter().find(|(it, _, _)| it.id == id);
             let refusal = match replied {
