@@ -6,20 +6,22 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentd_types::SessionId;
+use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 
+use super::cold;
 use super::file::FileSystem;
-use super::group::{self, Group, GroupError};
+use super::group::{self, Group, GroupError, Rewrite};
 use super::index::Projector;
-use super::limits::{EXCHANGE_PATIENCE, Limits, RETRY};
+use super::journal::Place;
+use super::limits::{EXCHANGE_PATIENCE, Limits};
 use super::open::{Damage, Opened, Rebuilt};
 use super::places::Places;
-use super::rebuild::{self, RebuildError, Sources};
+use super::rebuild::{self, Doubtful, RebuildError, Sources};
 use super::shelf::{Shelf, ShelfError, Shelves, Slot};
 use super::status::Told;
 use super::tail::Rebuild;
-use super::tail::{Found, Order, Restored, Tail, TailError, Waiting, What, Work};
+use super::tail::{Found, Indexed, Order, Restored, Tail, TailError, Waiting, What, Work};
 use crate::clock::Clock;
 
 /// What the threads behind the journal share.
@@ -94,14 +96,14 @@ fn trouble(behind: &Behind, error: GroupError) -> Duration {
             if let Err(error) = restore(behind, session, &why) {
                 tracing::error!(%session, %error, "the session cannot be restored now");
                 behind.tail.stuck(error);
-                return RETRY;
+                return behind.limits.retry;
             }
             Duration::ZERO
         }
         GroupError::Shelf(ShelfError::Corrupt(why)) => {
             if let Err(error) = rebuild(behind, &Rebuild::Damaged(why)) {
                 behind.tail.stuck(error);
-                return RETRY;
+                return behind.limits.retry;
             }
             Duration::ZERO
         }
@@ -111,12 +113,12 @@ fn trouble(behind: &Behind, error: GroupError) -> Duration {
             if let Err(error) = opened {
                 behind.tail.stuck(error.to_string());
             }
-            RETRY
+            behind.limits.retry
         }
         GroupError::Shelf(error @ ShelfError::Io(_)) => {
             tracing::error!(%error, "the database takes nothing; the journal keeps it meanwhile");
             behind.tail.stuck(format!("{error}; free some space or check the disk"));
-            RETRY
+            behind.limits.retry
         }
     }
 }
@@ -202,34 +204,41 @@ enum Rewritten {
 }
 
 fn write_anew(behind: &Behind, session: SessionId, why: &str) -> Result<Rewritten, RebuildError> {
+    // First: what is committed while the journal is read is not missing from it.
+    let committed = behind.tail.last_seq(session);
     let records = rebuild::journal(behind.sources(), behind.tail.number())?;
-    let known = rebuild::known_of(session, &records, behind.sources())?;
+    let (known, least) = rebuild::known_of(session, &records, behind.sources())?;
     let had = behind.slot.with(|shelf| match group::read_row(shelf, session) {
         Ok(row) => Ok(row.map(|row| row.last)),
         Err(GroupError::Session { .. }) => Ok(None),
         Err(GroupError::Shelf(error)) => Err(error),
     })?;
-    let wanted = behind.tail.last_seq(session).max(had);
-    if wanted.is_some_and(|wanted| wanted > known) || known.0 == 0 {
+    let wanted = committed.max(had).unwrap_or(Seq::ZERO).max(least);
+    if wanted > known || known == Seq::ZERO {
         let reason = format!("{why}; cold copy and journal hold its events up to {known} only");
         quarantine(behind, session, &reason)?;
         return Ok(Rewritten::SetApart);
     }
-    behind.tail.restoring(session);
-    let written = behind.slot.with(|shelf| {
-        group::remove_session(shelf, session)?;
-        rebuild::session_from_cold(shelf, session, behind.sources())?;
-        let mine = |what: &What| matches!(what, What::Events { session: of, .. } if *of == session);
-        let records: Vec<_> = records.iter().filter(|(_, what)| mine(what)).collect();
-        let mut damaged = BTreeMap::new();
-        replay(behind, shelf, &records, &mut damaged)?;
-        match damaged.remove(&session) {
-            None => Ok(Rewritten::Whole),
-            Some(why) => Err(GroupError::Session { session, why }.into()),
+    behind.slot.with(|shelf| {
+        let mut rewrite = Rewrite::new(shelf, behind.projector.as_ref(), session);
+        cold::each_event::<RebuildError>(
+            behind.files.as_ref(),
+            &behind.places.archive,
+            session,
+            behind.projector.as_ref(),
+            |seq, event| Ok(rewrite.events(seq, &[event])?),
+        )?;
+        for (place, what) in &records {
+            if let What::Events { session: of, first, count } = *what
+                && of == session
+            {
+                let found = Found::Stored(Indexed { first, count, place: *place });
+                rewrite.events(first, &events(behind, session, found)?)?;
+            }
         }
-    });
-    behind.tail.restored(session);
-    written
+        rewrite.finish()?;
+        Ok(Rewritten::Whole)
+    })
 }
 
 /// Sets a session apart, and remembers it.
@@ -244,7 +253,7 @@ fn quarantine(behind: &Behind, session: SessionId, reason: &str) -> Result<(), S
 fn replay(
     behind: &Behind,
     shelf: &dyn Shelf,
-    records: &[&(super::journal::Place, What)],
+    records: &[(Place, What)],
     damaged: &mut BTreeMap<SessionId, String>,
 ) -> Result<(), RebuildError> {
     let mut group = Group::new(shelf, behind.projector.as_ref())?;
@@ -252,7 +261,7 @@ fn replay(
         match *what {
             What::Events { session, .. } if damaged.contains_key(&session) => {}
             What::Events { session, first, count } => {
-                let found = Found::Stored(super::tail::Indexed { first, count, place: *place });
+                let found = Found::Stored(Indexed { first, count, place: *place });
                 match events(behind, session, found).and_then(|events| group.events(session, first, &events)) {
                     Ok(()) => {}
                     Err(GroupError::Session { session, why }) => {
@@ -314,9 +323,15 @@ fn build(behind: &Behind) -> Result<(u64, u64), RebuildError> {
     behind.shelves.remove(dir).map_err(failed)?;
     let shelf = behind.shelves.open(dir)?;
     let built = rebuild::from_cold(shelf.as_ref(), behind.sources())?;
-    let mut damaged: BTreeMap<SessionId, String> = built.damaged.into_iter().collect();
+    let mut damaged: BTreeMap<SessionId, String> = BTreeMap::new();
     let records = rebuild::journal(behind.sources(), behind.tail.number())?;
-    replay(behind, shelf.as_ref(), &records.iter().collect::<Vec<_>>(), &mut damaged)?;
+    replay(behind, shelf.as_ref(), &records, &mut damaged)?;
+    for Doubtful { session, why, known } in built.doubtful {
+        let reached = group::read_row(shelf.as_ref(), session)?.map_or(Seq::ZERO, |row| row.last);
+        if reached < known && !behind.tail.is_deleted(session) {
+            damaged.entry(session).or_insert(why);
+        }
+    }
     // Who was set apart stays so: what is missing of it is in no cold copy.
     damaged.extend(behind.tail.quarantined());
     for (session, why) in &damaged {

@@ -8,9 +8,9 @@ use std::sync::PoisonError;
 use agentd_types::{Seq, SessionId};
 
 use super::apply::Behind;
-use super::cold::{self, ColdError, Made};
+use super::cold::{self, ColdError};
 use super::file::FileSystem;
-use super::limits::{RESTORE_PATIENCE, RETRY};
+use super::limits::RESTORE_PATIENCE;
 use super::open;
 use super::reader::{Most, ReadError, Reader};
 use super::segment;
@@ -44,7 +44,7 @@ pub fn run(behind: &Behind, reader: &Reader) {
     while behind.tail.wait_for_checkpoint(limits.full_segments, limits.settle) {
         if let Err(error) = checkpoint(behind, reader) {
             tracing::error!(%error, "the checkpoint did not come to its end; it is tried again");
-            if behind.tail.wait_out(RETRY) {
+            if behind.tail.wait_out(limits.retry) {
                 return;
             }
         }
@@ -84,46 +84,29 @@ fn bring_behind(behind: &Behind, reader: &Reader, begun: &mut Freed) -> Result<(
 fn copy(behind: &Behind, reader: &Reader, touched: &mut Touched) -> Result<(), CheckpointError> {
     let archive = &behind.places.archive;
     let folder = |source| CheckpointError::Folder { path: archive.clone(), source };
-    let (files, mut made) = (behind.files.as_ref(), Made::Nothing);
+    let files = behind.files.as_ref();
     if touched.is_empty() {
         return Ok(());
     }
     files.create_dir(archive).map_err(folder)?;
-    let mut copied = Vec::new();
-    let mut outcome = Ok(());
-    for session in &touched.written {
-        match copy_one(behind, reader, *session) {
-            Ok(Made::File) => made = Made::File,
-            Ok(Made::Lines | Made::Nothing) => {}
-            Err(error) => {
-                outcome = Err(error);
-                break;
-            }
-        }
-        copied.push(*session);
+    for (session, from) in &touched.written {
+        copy_one(behind, reader, *session, *from)?;
     }
-    if made == Made::File {
-        files.sync_dir(archive).map_err(folder)?;
-    }
-    for session in copied {
-        touched.written.remove(&session);
-    }
-    outcome
+    files.sync_dir(archive).map_err(folder)?;
+    // What failed before this point is unsure as a whole.
+    touched.written.clear();
+    Ok(())
 }
 
-/// One session's cold copy, brought up to date.
-///
-/// # Errors
-/// Its events cannot be read, or the file not written.
-pub fn copy_one(behind: &Behind, reader: &Reader, session: SessionId) -> Result<Made, CheckpointError> {
+/// One session's cold copy, brought up to date; its events before `from` are in it for sure.
+fn copy_one(behind: &Behind, reader: &Reader, session: SessionId, from: Seq) -> Result<(), CheckpointError> {
     let mut pages = |after: Seq| match reader.after_once(session, after, PAGE) {
         Ok(page) => Ok(page),
         // Deleted or set apart meanwhile: its copy stays as it is.
         Err(ReadError::NotFound { .. } | ReadError::Quarantined { .. }) => Ok(Vec::new()),
         Err(error) => Err(CheckpointError::from(error)),
     };
-    let appended = cold::append(behind.files.as_ref(), &behind.places.archive, session, behind.projector.as_ref(), &mut pages)?;
-    Ok(appended.made)
+    cold::append(behind.files.as_ref(), &behind.places.archive, session, behind.projector.as_ref(), from, &mut pages)
 }
 
 /// A checkpoint, and a look at every session's cold copy: what is missing there is copied. Afterwards nothing is in the
@@ -140,8 +123,8 @@ pub fn complete(behind: &Behind, reader: &Reader) -> Result<(), CheckpointError>
         let rows = reader.rows(from..=SessionId::from_u128(u128::MAX), Order::Ascending, ROWS)?;
         let _turn = behind.turn.lock().unwrap_or_else(PoisonError::into_inner);
         for row in &rows {
-            match copy_one(behind, reader, row.session) {
-                Ok(_) => {}
+            match copy_one(behind, reader, row.session, row.last.next()) {
+                Ok(()) => {}
                 // It has nothing better than its cold copy then.
                 Err(CheckpointError::Read(error)) => tracing::warn!(session = %row.session, %error, "not all of it can be copied"),
                 Err(error) => return Err(error),

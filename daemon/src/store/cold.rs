@@ -22,8 +22,9 @@ const END: &[u8] = b"\"}";
 const BLOCK: usize = 256 * 1024;
 /// The longest line that is believed to be one: above every batch.
 const LONGEST_LINE: usize = 512 * 1024 * 1024;
-/// So many bad lines at its end are no tear: the copy is set aside and written anew.
-const WORST_END: usize = 64;
+/// Bytes of its end that are looked at first, and at most: without a good line in them it is set aside and written anew.
+const FIRST_LOOK: u64 = 8 * 1024;
+const LONGEST_LOOK: u64 = 64 * 1024 * 1024;
 /// What is added to the name of a copy that is set aside.
 const ASIDE: &str = ".damaged";
 
@@ -79,8 +80,13 @@ pub enum Ending {
     Whole,
     /// Its end is torn at this byte; nothing readable follows.
     Torn(u64),
-    /// A line at this byte is damaged, and there are readable ones behind it.
-    Damaged(u64),
+    /// A line is damaged, and there are readable ones behind it: damage, or an end that never reached the disk as a whole,
+    /// which the journal then still has.
+    Damaged {
+        at: u64,
+        /// The highest event of a readable line.
+        known: Seq,
+    },
 }
 
 /// Calls `each` with every event of the cold copy, from its beginning up to what cannot be read.
@@ -101,7 +107,8 @@ pub fn each_event<E: From<ColdError>>(
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Ending::Whole),
         Err(error) => return Err(failed(error)),
     };
-    let (mut lines, mut last, mut bad) = (Lines::new(file.as_ref()).map_err(failed)?, Seq::ZERO, None);
+    let (mut lines, mut last) = (Lines::new(file.as_ref()).map_err(failed)?, Seq::ZERO);
+    let (mut bad, mut known) = (None, Seq::ZERO);
     while let Some((at, line)) = lines.next().map_err(failed)? {
         let event = line.whole().and_then(unseal).and_then(|json| projector.read_line(&json).ok());
         match (event, bad) {
@@ -109,14 +116,20 @@ pub fn each_event<E: From<ColdError>>(
                 last = seq;
                 each(seq, event)?;
             }
-            // What a restored copy holds twice.
-            (Some((seq, _)), None) if seq <= last => {}
-            (Some(_), Some(from)) => return Ok(Ending::Damaged(from)),
-            (Some(_), None) => return Ok(Ending::Damaged(at)),
+            // It is there twice.
+            (Some((seq, _)), _) if seq <= last => {}
+            (Some((seq, _)), from) => {
+                bad = Some(from.unwrap_or(at));
+                known = known.max(seq);
+            }
             (None, from) => bad = Some(from.unwrap_or(at)),
         }
     }
-    Ok(bad.map_or(Ending::Whole, Ending::Torn))
+    Ok(match bad {
+        None => Ending::Whole,
+        Some(at) if known == Seq::ZERO => Ending::Torn(at),
+        Some(at) => Ending::Damaged { at, known },
+    })
 }
 
 /// Where appending goes on.
@@ -128,8 +141,8 @@ struct End {
 /// Reads events after a number, in pages; an empty one is the end.
 pub type Pages<'a, E> = &'a mut dyn FnMut(Seq) -> Result<Vec<(Seq, Bytes)>, E>;
 
-/// Brings the cold copy up to what `pages` gives: a torn end is cut, what is there is not written again. Synced.
-/// Returns the last event in it. The folder is synced by the caller if this made the file.
+/// Brings the cold copy up to what `pages` gives, synced. Lines of `from` and later ones may be there and may not have
+/// reached the disk: they are written anew. Everything before is, if it is there at all. The folder is the caller's to sync.
 ///
 /// # Errors
 /// The file, or `pages`.
@@ -138,12 +151,13 @@ pub fn append<E: From<ColdError>>(
     dir: &Path,
     session: SessionId,
     projector: &dyn Projector,
+    from: Seq,
     pages: Pages<'_, E>,
-) -> Result<Appended, E> {
+) -> Result<(), E> {
     let path = path_of(dir, session);
     let failed = |source| E::from(ColdError { path: path.clone(), source });
     let (mut file, mut end) = match files.open(&path) {
-        Ok(file) => match end_of(file.as_ref(), projector).map_err(failed)? {
+        Ok(file) => match end_before(file.as_ref(), from, projector).map_err(failed)? {
             Some(end) => (Some(file), end),
             None => {
                 let mut aside = path.clone().into_os_string();
@@ -156,19 +170,18 @@ pub fn append<E: From<ColdError>>(
         Err(error) if error.kind() == ErrorKind::NotFound => (None, End { offset: 0, last: Seq::ZERO }),
         Err(error) => return Err(failed(error)),
     };
-    let mut made = Made::Nothing;
+    let mut cut = Cut::Due;
     loop {
         let page = pages(end.last)?;
         let Some((last, _)) = page.last() else { break };
         let file = match &file {
             Some(file) => Arc::clone(file),
-            None => {
-                made = Made::File;
-                Arc::clone(file.insert(files.create(&path).map_err(failed)?))
-            }
+            None => Arc::clone(file.insert(files.create(&path).map_err(failed)?)),
         };
-        if file.size().map_err(failed)? > end.offset {
+        // Not before there is something to put in its place.
+        if let Cut::Due = cut {
             file.set_len(end.offset).map_err(failed)?;
+            cut = Cut::Done;
         }
         let mut lines = Vec::new();
         for (seq, event) in &page {
@@ -176,70 +189,55 @@ pub fn append<E: From<ColdError>>(
         }
         file.write_at(&lines, end.offset).map_err(failed)?;
         end = End { offset: end.offset + lines.len() as u64, last: *last };
-        made = match made {
-            Made::Nothing => Made::Lines,
-            other => other,
-        };
     }
-    if let (Some(file), Made::Lines | Made::File) = (&file, made) {
+    if let (Some(file), Cut::Done) = (&file, cut) {
         file.sync_data().map_err(failed)?;
     }
-    Ok(Appended { made })
+    Ok(())
 }
 
-/// What appending did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Appended {
-    pub made: Made,
+/// Whether what lies behind the good end is gone.
+#[derive(Clone, Copy)]
+enum Cut {
+    Due,
+    Done,
 }
 
-/// What is new.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Made {
-    Nothing,
-    Lines,
-    /// The file itself: its name must be made durable.
-    File,
-}
-
-/// The end of the last good line, looked for from the end; nothing when the end is damaged over many lines.
-fn end_of(file: &dyn File, projector: &dyn Projector) -> io::Result<Option<End>> {
-    let mut to = file.size()?;
-    for _ in 0..WORST_END {
-        let Some((start, line, stop)) = last_line(file, to)? else { return Ok(Some(End { offset: 0, last: Seq::ZERO })) };
-        if let Some((last, _)) = unseal(&line).and_then(|json| projector.read_line(&json).ok()) {
-            return Ok(Some(End { offset: stop, last }));
-        }
-        to = start;
-    }
-    Ok(None)
-}
-
-/// The last line before `to` that ends with a line break: where it starts, its content, and where the next one would start.
-fn last_line(file: &dyn File, to: u64) -> io::Result<Option<(u64, Vec<u8>, u64)>> {
-    let (mut from, mut bytes) = (to, Vec::new());
+/// The end of the last good line before event `from`, looked for from the end; nothing when there is none over a long way.
+fn end_before(file: &dyn File, from: Seq, projector: &dyn Projector) -> io::Result<Option<End>> {
+    let size = file.size()?;
+    let mut span = FIRST_LOOK.min(size);
     loop {
-        let stop = bytes.iter().rposition(|byte| *byte == b'\n');
-        let start = stop.and_then(|stop| bytes[..stop].iter().rposition(|byte| *byte == b'\n').map(|at| at + 1));
-        match (stop, start) {
-            (Some(stop), Some(start)) => {
-                return Ok(Some((from + start as u64, bytes[start..stop].to_vec(), from + stop as u64 + 1)));
-            }
-            (Some(stop), None) if from == 0 => return Ok(Some((0, bytes[..stop].to_vec(), stop as u64 + 1))),
-            (None, _) if from == 0 => return Ok(None),
-            _ => {}
+        let start = size - span;
+        let mut bytes = vec![0; usize::try_from(span).map_err(|_| ErrorKind::FileTooLarge)?];
+        file.read_at(&mut bytes, start)?;
+        if let Some(end) = last_before(&bytes, start, from, projector) {
+            return Ok(Some(end));
         }
-        let more = from.min(bytes.len().max(BLOCK) as u64);
-        from -= more;
-        let mut block = vec![0; usize::try_from(more).unwrap_or(BLOCK)];
-        file.read_at(&mut block, from)?;
-        // Zeros of a torn end take no memory: no line holds one.
-        if stop.is_none() && block.iter().all(|byte| *byte == 0) && bytes.iter().all(|byte| *byte == 0) {
-            bytes.clear();
-        } else {
-            block.extend_from_slice(&bytes);
-            bytes = block;
+        if start == 0 {
+            return Ok(Some(End { offset: 0, last: Seq::ZERO }));
         }
+        if span > LONGEST_LOOK {
+            return Ok(None);
+        }
+        span = (span * 4).min(size);
+    }
+}
+
+/// The last good line before event `from` in a part of the file that begins at `start`.
+fn last_before(bytes: &[u8], start: u64, from: Seq, projector: &dyn Projector) -> Option<End> {
+    let mut stop = bytes.iter().rposition(|byte| *byte == b'\n')?;
+    loop {
+        let begin = match bytes[..stop].iter().rposition(|byte| *byte == b'\n') {
+            Some(before) => before + 1,
+            None if start == 0 => 0,
+            None => return None,
+        };
+        let line = unseal(&bytes[begin..stop]).and_then(|json| projector.read_line(&json).ok());
+        if let Some((last, _)) = line.filter(|(seq, _)| *seq < from) {
+            return Some(End { offset: start + stop as u64 + 1, last });
+        }
+        stop = begin.checked_sub(1)?;
     }
 }
 

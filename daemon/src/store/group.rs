@@ -7,9 +7,9 @@ use std::collections::btree_map::Entry;
 use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 
-use super::index::{Meta, Projector, Standing, Stored};
+use super::index::{Folded, Meta, Projector, Standing, Stored};
 use super::keys::{self, BadValue};
-use super::limits::REMOVE_KEYS;
+use super::limits::{REMOVE_KEYS, REWRITE_BYTES};
 use super::shelf::{Change, Order, Scan, Shelf, ShelfError};
 
 /// Why a record cannot go into the database.
@@ -127,6 +127,88 @@ impl<'a> Group<'a> {
             (Standing::Settled, Standing::Settled) | (Standing::Unsettled, Standing::Unsettled) => {}
         }
         self.changes.push(set(keys::row(session), &Stored { last, folded }.encode()));
+    }
+}
+
+/// One session written anew over whatever is there, its row last: a crash in between leaves what was there, or what it should
+/// be, of every entry.
+pub struct Rewrite<'a> {
+    shelf: &'a dyn Shelf,
+    projector: &'a dyn Projector,
+    session: SessionId,
+    last: Seq,
+    folded: Folded,
+    fresh: Vec<Bytes>,
+    changes: Vec<Change>,
+}
+
+impl<'a> Rewrite<'a> {
+    #[must_use]
+    pub fn new(shelf: &'a dyn Shelf, projector: &'a dyn Projector, session: SessionId) -> Rewrite<'a> {
+        let Stored { last, folded } = Stored::empty();
+        Rewrite { shelf, projector, session, last, folded, fresh: Vec::new(), changes: Vec::new() }
+    }
+
+    /// Its events in order, from the first on. Those that were given already are left out.
+    ///
+    /// # Errors
+    /// Events before these are missing, or the database.
+    pub fn events(&mut self, first: Seq, events: &[Bytes]) -> Result<(), GroupError> {
+        if first > self.last.next() {
+            let why = format!("event {first} follows event {}; those between are damaged", self.last);
+            return Err(GroupError::Session { session: self.session, why });
+        }
+        let known = usize::try_from(self.last.0 + 1 - first.0).unwrap_or(usize::MAX);
+        for event in events.iter().skip(known) {
+            self.last = self.last.next();
+            self.changes.push(set(keys::event(self.session, self.last), event));
+            self.fresh.push(event.clone());
+        }
+        if self.changes.iter().map(Change::weight).sum::<usize>() >= REWRITE_BYTES {
+            self.fold();
+            self.shelf.apply(std::mem::take(&mut self.changes))?;
+        }
+        Ok(())
+    }
+
+    fn fold(&mut self) {
+        let fresh = std::mem::take(&mut self.fresh);
+        let row = Some(self.folded.row.as_slice()).filter(|row| !row.is_empty());
+        if !fresh.is_empty() {
+            match self.projector.fold(row, &fresh) {
+                Ok(folded) => self.folded = folded,
+                Err(error) => tracing::error!(session = %self.session, %error, "the session's row in the index cannot be made"),
+            }
+        }
+    }
+
+    /// The rest, and its row.
+    ///
+    /// # Errors
+    /// The database.
+    pub fn finish(mut self) -> Result<(), ShelfError> {
+        self.fold();
+        let before = match read_row(self.shelf, self.session) {
+            Ok(row) => row.map(|row| row.folded),
+            Err(GroupError::Session { .. }) => None,
+            Err(GroupError::Shelf(error)) => return Err(error),
+        };
+        let Rewrite { shelf, session, last, folded, mut changes, .. } = self;
+        for label in before.iter().flat_map(|before| &before.labels).filter(|label| !folded.labels.contains(label)) {
+            changes.push(Change::Remove(keys::label(*label, session)));
+        }
+        changes.extend(folded.labels.iter().map(|label| set(keys::label(*label, session), &[])));
+        changes.push(match folded.standing {
+            Standing::Settled => Change::Remove(keys::unsettled(session)),
+            Standing::Unsettled => set(keys::unsettled(session), &[]),
+        });
+        if shelf.get(&keys::row(session))?.is_none() {
+            let mut meta = read_meta(shelf)?.unwrap_or_default();
+            meta.sessions += 1;
+            changes.push(set(keys::meta(), &meta.encode()));
+        }
+        changes.push(set(keys::row(session), &Stored { last, folded }.encode()));
+        shelf.apply(changes)
     }
 }
 

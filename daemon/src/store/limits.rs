@@ -29,6 +29,8 @@ pub struct Limits {
     pub segments: usize,
     /// After this long without anything new, a checkpoint brings everything behind the journal.
     pub settle: Duration,
+    /// How long applier and checkpoint wait after a failure before they try again.
+    pub retry: Duration,
     /// At most this many records share one batch of the database.
     pub apply_records: usize,
     /// A batch of the database is closed once it holds this many bytes.
@@ -47,11 +49,11 @@ pub const INDEX_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a read waits for its session, or the database, to be restored.
 pub const RESTORE_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long the applier and the checkpoint wait after a failure before they try again.
-pub const RETRY: Duration = Duration::from_secs(1);
-
 /// How long readers may hold a database that is to be exchanged.
 pub const EXCHANGE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A session written anew goes into the database in batches of about this many bytes.
+pub const REWRITE_BYTES: usize = 1024 * 1024;
 
 /// Keys removed with one batch.
 pub const REMOVE_KEYS: usize = 4096;
@@ -89,6 +91,7 @@ impl Default for Limits {
             full_segments: 1,
             segments: 8,
             settle: Duration::from_secs(5),
+            retry: Duration::from_secs(1),
             apply_records: 256,
             apply_bytes: 1024 * 1024,
         }

@@ -167,7 +167,19 @@ impl Store {
         let sources = rebuild::Sources { files: files.as_ref(), places: &places, projector: projector.as_ref(), batch: limits.apply_bytes };
         let ready = opening::open(shelves.as_ref(), sources, &replayed, clock.now())?;
         let database = |error: shelf::ShelfError| OpenError::Database { path: places.db.clone(), why: error.to_string() };
-        let judged = replayed.judge(ready.applied, |session| opening::last_of(ready.shelf.as_ref(), session)).map_err(database)?;
+        let mut judged = replayed.judge(ready.applied, |session| opening::end_of(ready.shelf.as_ref(), session)).map_err(database)?;
+        for rebuild::Doubtful { session, why, known } in ready.doubtful {
+            let end = match judged.ends.get(&session) {
+                Some(end) => *end,
+                None => match opening::end_of(ready.shelf.as_ref(), session).map_err(database)? {
+                    open::End::At(end) => end,
+                    open::End::Unknown => Seq::ZERO,
+                },
+            };
+            if end < known && !judged.deleted.contains(&session) {
+                judged.set_apart(session, why);
+            }
+        }
         let (number, segment) = (replayed.number(), replayed.position.segment.number);
         let mut quarantined = ready.quarantined;
         for (session, why) in judged.damaged {

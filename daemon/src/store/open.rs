@@ -115,6 +115,17 @@ pub struct Judged {
     pub touched: Touched,
     /// Deleted, as far as the journal knows.
     pub deleted: HashSet<SessionId>,
+    /// Where the sessions end that the journal has something of.
+    pub ends: HashMap<SessionId, Seq>,
+}
+
+/// Where a session ends in the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// `Seq::ZERO`: it is not there.
+    At(Seq),
+    /// Its row is damaged: it will be restored, from these records too.
+    Unknown,
 }
 
 impl Replayed {
@@ -124,14 +135,13 @@ impl Replayed {
         self.position.number.saturating_sub(1)
     }
 
-    /// Weighs the damage against a database that holds everything up to record `applied`, and in which `last_of` each
-    /// session ends.
+    /// Weighs the damage against a database that holds everything up to record `applied`, and in which each session ends
+    /// at `end_of`.
     ///
     /// # Errors
-    /// Of `last_of`.
-    pub fn judge<E>(&self, applied: u64, mut last_of: impl FnMut(SessionId) -> Result<Seq, E>) -> Result<Judged, E> {
+    /// Of `end_of`.
+    pub fn judge<E>(&self, applied: u64, mut end_of: impl FnMut(SessionId) -> Result<End, E>) -> Result<Judged, E> {
         let mut judged = Judged::default();
-        let mut ends: HashMap<SessionId, Seq> = HashMap::new();
         for suspect in self.suspects.iter().filter(|suspect| suspect.number > applied) {
             // What a later record of the session goes on from shows whether anything is missing.
             let goes_on = |(place, what): &(Place, What)| place.number > suspect.number && what.session() == suspect.session;
@@ -143,17 +153,19 @@ impl Replayed {
             match *what {
                 What::Deleted { session } => {
                     judged.damaged.remove(&session);
-                    judged.touched.written.remove(&session);
-                    judged.touched.deleted.insert(session);
+                    judged.touched.delete(session);
                     judged.deleted.insert(session);
                     judged.records.push((*place, *what));
                 }
                 What::Events { session, .. } if judged.deleted.contains(&session) || judged.damaged.contains_key(&session) => {}
                 What::Events { session, first, count } => {
-                    judged.touched.written.insert(session);
-                    let end = match ends.get(&session) {
+                    judged.touched.write(session, first);
+                    let end = match judged.ends.get(&session) {
                         Some(end) => *end,
-                        None => last_of(session)?,
+                        None => match end_of(session)? {
+                            End::At(end) => end,
+                            End::Unknown => Seq(first.0 - 1),
+                        },
                     };
                     let last = Seq(first.0 + u64::from(count) - 1);
                     if first > end.next() {
@@ -163,17 +175,29 @@ impl Replayed {
                     } else if last > end {
                         judged.records.push((*place, *what));
                     }
-                    ends.insert(session, last.max(end));
+                    judged.ends.insert(session, last.max(end));
                 }
             }
         }
-        let Judged { records, damaged, deleted, touched } = &mut judged;
+        judged.drop_damaged();
+        Ok(judged)
+    }
+}
+
+impl Judged {
+    /// Nothing of this session goes into the database any more.
+    pub fn set_apart(&mut self, session: SessionId, why: String) {
+        self.damaged.entry(session).or_insert(why);
+        self.drop_damaged();
+    }
+
+    fn drop_damaged(&mut self) {
+        let Judged { records, damaged, deleted, touched, ends: _ } = self;
         records.retain(|(_, what)| match what {
             What::Events { session, .. } => !damaged.contains_key(session) && !deleted.contains(session),
             What::Deleted { .. } => true,
         });
-        touched.written.retain(|session| !damaged.contains_key(session));
-        Ok(judged)
+        touched.written.retain(|session, _| !damaged.contains_key(session));
     }
 }
 

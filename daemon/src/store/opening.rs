@@ -9,8 +9,8 @@ use std::time::Instant;
 use agentd_types::{Seq, SessionId, Timestamp};
 
 use super::group::{self, GroupError};
-use super::open::{OpenError, Rebuilt, Replayed};
-use super::rebuild::{self, RebuildError, Sources};
+use super::open::{End, OpenError, Rebuilt, Replayed};
+use super::rebuild::{self, Doubtful, RebuildError, Sources};
 use super::shelf::{Presence, Shelf, ShelfError, Shelves};
 
 /// The database, open, and what the journal still has for it.
@@ -21,6 +21,8 @@ pub struct Ready {
     pub applied: u64,
     /// Sessions that are set apart, and why.
     pub quarantined: BTreeMap<SessionId, String>,
+    /// Sessions that are not whole unless the journal has what is missing.
+    pub doubtful: Vec<Doubtful>,
 }
 
 /// Opens it, or builds it anew.
@@ -32,9 +34,9 @@ pub fn open(shelves: &dyn Shelves, sources: Sources<'_>, journal: &Replayed, now
     let fatal = |why: String| OpenError::Database { path: db.to_owned(), why };
     shelves.remove(&sources.places.new_db).map_err(|error| fatal(error.to_string()))?;
     let found = match shelves.presence(db) {
-        Presence::There => look(shelves, db, journal),
-        Presence::Missing if is_first(sources, journal)? => {
-            shelves.open(db).map(|shelf| Ready { shelf, rebuilt: None, applied: 0, quarantined: BTreeMap::new() })
+        Presence::There => look(shelves, db, journal, is_first(sources, journal)?),
+        Presence::Missing if is_first(sources, journal)? == First::Yes => {
+            shelves.open(db).map(|shelf| Ready { shelf, rebuilt: None, applied: 0, quarantined: BTreeMap::new(), doubtful: Vec::new() })
         }
         Presence::Missing => Err(ShelfError::Corrupt("it is missing".to_owned())),
     };
@@ -45,21 +47,32 @@ pub fn open(shelves: &dyn Shelves, sources: Sources<'_>, journal: &Replayed, now
     }
 }
 
-/// Whether there is nothing that a database could have held.
-fn is_first(sources: Sources<'_>, journal: &Replayed) -> Result<bool, OpenError> {
+/// Whether there is nothing that a database must have held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    Yes,
+    No,
+}
+
+fn is_first(sources: Sources<'_>, journal: &Replayed) -> Result<First, OpenError> {
     let archive = &sources.places.archive;
     let copies = match sources.files.list(archive) {
         Ok(names) => names.iter().any(|name| super::cold::named(name).is_some()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
         Err(source) => return Err(OpenError::Folder { path: archive.clone(), source }),
     };
-    Ok(!copies && journal.first <= 1)
+    Ok(if !copies && journal.first <= 1 { First::Yes } else { First::No })
 }
 
 /// Opens what is there and makes sure that it holds everything the journal has let go of.
-fn look(shelves: &dyn Shelves, db: &Path, journal: &Replayed) -> Result<Ready, ShelfError> {
+fn look(shelves: &dyn Shelves, db: &Path, journal: &Replayed, first: First) -> Result<Ready, ShelfError> {
     let shelf = shelves.open(db)?;
-    let applied = group::read_meta(shelf.as_ref())?.map_or(0, |meta| meta.applied);
+    let applied = match (group::read_meta(shelf.as_ref())?, first) {
+        (Some(meta), _) => meta.applied,
+        // Nothing was ever flushed.
+        (None, First::Yes) => 0,
+        (None, First::No) => return Err(ShelfError::Corrupt("it is empty, and should not be".to_owned())),
+    };
     if applied + 1 < journal.first {
         let first = journal.first;
         return Err(ShelfError::Corrupt(format!("it ends with record {applied}, the journal begins with record {first}")));
@@ -72,7 +85,7 @@ fn look(shelves: &dyn Shelves, db: &Path, journal: &Replayed) -> Result<Ready, S
         applied
     };
     let quarantined = group::read_quarantined(shelf.as_ref())?;
-    Ok(Ready { shelf, rebuilt: None, applied, quarantined })
+    Ok(Ready { shelf, rebuilt: None, applied, quarantined, doubtful: Vec::new() })
 }
 
 /// Moves what is there aside and builds from cold copies; the journal's rest is applied like any record.
@@ -89,26 +102,23 @@ fn anew(shelves: &dyn Shelves, sources: Sources<'_>, why: String, now: Timestamp
     }
     let shelf = shelves.open(new_db)?;
     let built = rebuild::from_cold(shelf.as_ref(), sources)?;
-    for (session, why) in &built.damaged {
-        group::mark_quarantined(shelf.as_ref(), *session, why)?;
-    }
     shelf.flush()?;
     drop(shelf);
     shelves.rename(new_db, db).map_err(|error| failed(db, error))?;
     let shelf = shelves.open(db)?;
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let rebuilt = Rebuilt { why, aside, sessions: built.sessions, events: built.events, took_ms };
-    Ok(Ready { shelf, rebuilt: Some(rebuilt), applied: 0, quarantined: built.damaged.into_iter().collect() })
+    Ok(Ready { shelf, rebuilt: Some(rebuilt), applied: 0, quarantined: BTreeMap::new(), doubtful: built.doubtful })
 }
 
-/// Where a session ends in the database; one whose row is damaged counts as if it had none: it is restored when it is read.
+/// Where a session ends in the database.
 ///
 /// # Errors
 /// The database.
-pub fn last_of(shelf: &dyn Shelf, session: SessionId) -> Result<Seq, ShelfError> {
+pub fn end_of(shelf: &dyn Shelf, session: SessionId) -> Result<End, ShelfError> {
     match group::read_row(shelf, session) {
-        Ok(row) => Ok(row.map_or(Seq::ZERO, |row| row.last)),
-        Err(GroupError::Session { .. }) => Ok(Seq::ZERO),
+        Ok(row) => Ok(End::At(row.map_or(Seq::ZERO, |row| row.last))),
+        Err(GroupError::Session { .. }) => Ok(End::Unknown),
         Err(GroupError::Shelf(error)) => Err(error),
     }
 }

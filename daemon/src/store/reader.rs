@@ -38,8 +38,6 @@ pub enum ReadError {
 enum Snag {
     /// It lies elsewhere by now.
     Moved,
-    /// The session's entries are being written anew.
-    Restoring(SessionId),
     Session {
         session: SessionId,
         why: String,
@@ -53,7 +51,6 @@ impl From<TailError> for Snag {
         match error {
             TailError::NotFound { session } => Snag::Final(ReadError::NotFound { session }),
             TailError::Quarantined { session, reason } => Snag::Final(ReadError::Quarantined { session, reason }),
-            TailError::Restoring { session } => Snag::Restoring(session),
             // Its segment was freed between looking and reading: the database has it now.
             TailError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Snag::Moved,
             error @ (TailError::Io { .. } | TailError::Damaged { .. }) => Snag::Final(ReadError::Journal(error)),
@@ -362,7 +359,6 @@ impl Reader {
             };
             match snag {
                 Snag::Moved => {}
-                Snag::Restoring(session) => self.behind.tail.wait_restored(session, RESTORE_PATIENCE),
                 Snag::Session { session, why } => self.restore(session, why)?,
                 Snag::Shelf(ShelfError::Corrupt(why)) => {
                     // Another reader may have ordered it before; one more costs time, not data.
@@ -399,7 +395,6 @@ fn gone(session: SessionId, seq: Seq) -> Snag {
 fn final_word(snag: Snag) -> ReadError {
     match snag {
         Snag::Moved => ReadError::Database { why: "what is read lies elsewhere each time".to_owned() },
-        Snag::Restoring(session) => ReadError::Damaged { session, why: "it is being restored; repeat".to_owned() },
         Snag::Session { session, why } => ReadError::Damaged { session, why },
         Snag::Shelf(error) => ReadError::Database { why: error.to_string() },
         Snag::Final(error) => error,

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use agentd_types::{Seq, SessionId};
-use bytes::Bytes;
 
 use super::cold::{self, ColdError, Ending};
 use super::file::FileSystem;
@@ -45,8 +44,17 @@ pub enum RebuildError {
 pub struct Built {
     pub sessions: u64,
     pub events: u64,
-    /// Sessions that cannot be whole again, and why.
-    pub damaged: Vec<(SessionId, String)>,
+    /// Sessions whose cold copy is damaged before this event: if the journal does not have what is missing, they lost it.
+    pub doubtful: Vec<Doubtful>,
+}
+
+/// A session with a damaged cold copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubtful {
+    pub session: SessionId,
+    pub why: String,
+    /// It reached this event at least.
+    pub known: Seq,
 }
 
 /// Puts every cold copy into an empty database.
@@ -75,9 +83,9 @@ pub fn from_cold(shelf: &dyn Shelf, sources: Sources<'_>) -> Result<Built, Rebui
             Ok(())
         })?;
         built.sessions += 1;
-        if let Ending::Damaged(at) = ending {
-            let path = cold::path_of(archive, session);
-            built.damaged.push((session, format!("its cold copy {} is damaged at byte {at}", path.display())));
+        if let Ending::Damaged { at, known } = ending {
+            let why = format!("its cold copy {} is damaged at byte {at}", cold::path_of(archive, session).display());
+            built.doubtful.push(Doubtful { session, why, known });
         }
     }
     group.finish()?;
@@ -93,13 +101,14 @@ pub fn journal(sources: Sources<'_>, number: u64) -> Result<Vec<(Place, What)>, 
     Ok(records.into_iter().filter(|(place, _)| place.number <= number).collect())
 }
 
-/// Where the events of one session end that cold copy and journal hold without a gap from the first.
+/// Where the events of one session end that cold copy and journal hold without a gap from the first; and where they should
+/// end at least.
 ///
 /// # Errors
 /// The files.
-pub fn known_of(session: SessionId, records: &[(Place, What)], sources: Sources<'_>) -> Result<Seq, RebuildError> {
+pub fn known_of(session: SessionId, records: &[(Place, What)], sources: Sources<'_>) -> Result<(Seq, Seq), RebuildError> {
     let mut last = Seq::ZERO;
-    cold::each_event::<RebuildError>(sources.files, &sources.places.archive, session, sources.projector, |seq, _| {
+    let ending = cold::each_event::<RebuildError>(sources.files, &sources.places.archive, session, sources.projector, |seq, _| {
         last = seq;
         Ok(())
     })?;
@@ -111,25 +120,11 @@ pub fn known_of(session: SessionId, records: &[(Place, What)], sources: Sources<
             What::Events { .. } | What::Deleted { .. } => {}
         }
     }
-    Ok(last)
-}
-
-/// Puts one session's cold copy into the database, over whatever is there.
-///
-/// # Errors
-/// The database, or the file.
-pub fn session_from_cold(shelf: &dyn Shelf, session: SessionId, sources: Sources<'_>) -> Result<(), RebuildError> {
-    let mut group = Group::new(shelf, sources.projector)?;
-    cold::each_event::<RebuildError>(sources.files, &sources.places.archive, session, sources.projector, |seq, event: Bytes| {
-        group.events(session, seq, &[event])?;
-        if group.weight() >= sources.batch {
-            std::mem::replace(&mut group, Group::new(shelf, sources.projector)?).finish()?;
-            group = Group::new(shelf, sources.projector)?;
-        }
-        Ok(())
-    })?;
-    group.finish()?;
-    Ok(())
+    let wanted = match ending {
+        Ending::Whole | Ending::Torn(_) => last,
+        Ending::Damaged { known, .. } => known.max(last),
+    };
+    Ok((last, wanted))
 }
 
 /// A folder's new name, for a database that is moved aside: it says when.

@@ -32,8 +32,6 @@ pub enum TailError {
     NotFound { session: SessionId },
     #[error("session {session} is quarantined: {reason}; what there is of it is left as it is, delete the session to be rid of it")]
     Quarantined { session: SessionId, reason: String },
-    #[error("session {session} is being restored; repeat the call")]
-    Restoring { session: SessionId },
     #[error("cannot read {}: {source}; check the disk", .path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("session {session}: {} is damaged at byte {offset}: {why}; restart agentd to set the session apart", .path.display())]
@@ -89,8 +87,6 @@ pub(super) struct Index {
     quarantined: HashMap<SessionId, String>,
     /// Deleted, and perhaps not yet so in the database.
     deleted: HashSet<SessionId>,
-    /// Being written anew: not read meanwhile.
-    restoring: HashSet<SessionId>,
     /// Whose record in memory is the oldest, and its weight.
     pub(super) oldest: VecDeque<(SessionId, usize)>,
     /// Sum of those weights.
@@ -144,7 +140,7 @@ impl Tail {
             match item {
                 Committed::Events { session, first, events, place } => {
                     let what = What::Events { session, first, count: events.len() as u32 };
-                    index.progress.touch(session, place);
+                    index.progress.touch(session, first, place);
                     index.take(place, what, Some(events));
                 }
                 Committed::Deleted { session, place } => {
@@ -271,7 +267,6 @@ impl Index {
         }
         match self.quarantined.get(&session) {
             Some(reason) => Err(TailError::Quarantined { session, reason: reason.clone() }),
-            None if self.restoring.contains(&session) => Err(TailError::Restoring { session }),
             None => Ok(()),
         }
     }

@@ -1,5 +1,7 @@
 //! The store as its callers see it, on files in memory and on real ones.
 
+mod behind;
+mod lost;
 mod property;
 mod trouble;
 
@@ -16,6 +18,16 @@ pub(super) const DIR: &str = "/journal";
 
 pub(super) fn dir() -> &'static Path {
     Path::new(DIR)
+}
+
+/// The database of every test in memory.
+pub(super) fn db() -> &'static Path {
+    Path::new("/db")
+}
+
+/// The cold copies of every test in memory.
+pub(super) fn archive() -> &'static Path {
+    Path::new("/archive")
 }
 
 pub(super) fn first_segment() -> PathBuf {
@@ -44,6 +56,11 @@ pub(super) fn small() -> Limits {
         settle: Duration::from_secs(3600),
         ..Limits::default()
     }
+}
+
+/// The same, with checkpoints as often as they go.
+pub(super) fn busy() -> Limits {
+    Limits { full_segments: 1, segments: 4, settle: Duration::from_millis(1), retry: Duration::from_millis(1), ..small() }
 }
 
 /// Drives the few futures of the store.

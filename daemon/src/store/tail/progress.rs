@@ -1,10 +1,10 @@
 //! How far apply and checkpoint have come, and who waits for them. It never touches a file.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use agentd_types::SessionId;
+use agentd_types::{Seq, SessionId};
 
 use super::Tail;
 use crate::store::journal::Place;
@@ -12,11 +12,22 @@ use crate::store::journal::Place;
 /// Sessions whose cold copies lag behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touched {
-    pub written: HashSet<SessionId>,
+    /// From which event on nobody knows what the cold copy holds for sure.
+    pub written: HashMap<SessionId, Seq>,
     pub deleted: HashSet<SessionId>,
 }
 
 impl Touched {
+    /// The cold copy lags behind from `from` on, or before.
+    pub fn write(&mut self, session: SessionId, from: Seq) {
+        self.written.entry(session).and_modify(|least| *least = from.min(*least)).or_insert(from);
+    }
+
+    pub fn delete(&mut self, session: SessionId) {
+        self.written.remove(&session);
+        self.deleted.insert(session);
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.written.is_empty() && self.deleted.is_empty()
@@ -37,6 +48,14 @@ pub struct Freed {
     upto: u64,
 }
 
+/// Whether somebody waits for a checkpoint.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Wanted {
+    #[default]
+    No,
+    Now,
+}
+
 #[derive(Default)]
 pub(super) struct Progress {
     full: VecDeque<u32>,
@@ -50,6 +69,8 @@ pub(super) struct Progress {
     failed: Option<String>,
     /// Attempts, successful or not.
     checkpoints: u64,
+    /// Appends wait for room: what failed is tried again at once.
+    wanted: Wanted,
     over: bool,
 }
 
@@ -58,14 +79,13 @@ impl Progress {
         (self.full, self.segment, self.number, self.touched) = (full.into(), segment, number, touched);
     }
 
-    pub(super) fn touch(&mut self, session: SessionId, place: Place) {
-        self.touched.written.insert(session);
+    pub(super) fn touch(&mut self, session: SessionId, first: Seq, place: Place) {
+        self.touched.write(session, first);
         self.pass(place);
     }
 
     pub(super) fn touch_deleted(&mut self, session: SessionId, place: Place) {
-        self.touched.written.remove(&session);
-        self.touched.deleted.insert(session);
+        self.touched.delete(session);
         self.pass(place);
     }
 
@@ -172,6 +192,7 @@ impl Tail {
         let mut index = self.index();
         let upto = index.queue.pushed();
         let touched = std::mem::take(&mut index.progress.touched);
+        index.progress.wanted = Wanted::No;
         Freed { touched, segments: index.progress.full.iter().copied().collect(), upto }
     }
 
@@ -197,10 +218,13 @@ impl Tail {
             Ok(()) => index.progress.failed = None,
             Err((touched, why)) => {
                 index.progress.failed = Some(why);
-                let deleted = touched.deleted;
-                let written = touched.written.into_iter().filter(|id| !index.progress.touched.deleted.contains(id)).collect::<Vec<_>>();
-                index.progress.touched.written.extend(written);
-                index.progress.touched.deleted.extend(deleted);
+                let all = &mut index.progress.touched;
+                for (session, from) in touched.written {
+                    if !all.deleted.contains(&session) {
+                        all.write(session, from);
+                    }
+                }
+                all.deleted.extend(touched.deleted);
             }
         }
         drop(index);
@@ -212,8 +236,12 @@ impl Tail {
     /// # Errors
     /// A checkpoint failed meanwhile, or none made room in time.
     pub fn wait_for_room(&self, most: usize, patience: Duration) -> Result<(), Stuck> {
-        let index = self.index();
+        let mut index = self.index();
         let before = index.progress.checkpoints;
+        if index.progress.full.len() + 1 >= most {
+            index.progress.wanted = Wanted::Now;
+            self.progress.notify_all();
+        }
         let waits = |index: &mut super::Index| {
             let failed = index.progress.checkpoints > before && index.progress.failed.is_some();
             index.progress.full.len() + 1 >= most && !failed && index.progress.stuck.is_none() && !index.progress.over
@@ -226,9 +254,9 @@ impl Tail {
         Err(Stuck(why.cloned().unwrap_or_else(|| "nothing made room in time".to_owned())))
     }
 
-    /// Waits `pause`, or less if it is over, which is then the answer.
+    /// Waits `pause`, or less if somebody wants a checkpoint now, or it is over: then the answer is `true`.
     pub fn wait_out(&self, pause: Duration) -> bool {
-        let goes_on = |index: &mut super::Index| !index.progress.over;
+        let goes_on = |index: &mut super::Index| !index.progress.over && index.progress.wanted == Wanted::No;
         let (index, _) = self.progress.wait_timeout_while(self.index(), pause, goes_on).unwrap_or_else(PoisonError::into_inner);
         index.progress.over
     }

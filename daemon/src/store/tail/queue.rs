@@ -135,21 +135,6 @@ impl Tail {
         }
     }
 
-    /// The session is not read until `restored`.
-    pub fn restoring(&self, session: SessionId) {
-        self.index().restoring.insert(session);
-    }
-
-    pub fn restored(&self, session: SessionId) {
-        self.index().restoring.remove(&session);
-        self.progress.notify_all();
-    }
-
-    pub fn wait_restored(&self, session: SessionId, patience: Duration) {
-        let waits = |index: &mut super::Index| index.restoring.contains(&session);
-        drop(self.progress.wait_timeout_while(self.index(), patience, waits));
-    }
-
     /// Hands an order to the applier; it tells when it has been carried out.
     pub fn order(&self, order: Order) {
         let mut index = self.index();

@@ -10,16 +10,43 @@ use crate::store::memory::Operation;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Append { session: u8, sizes: Vec<u16>, level: Level },
-    Forget { session: u8 },
+    Append {
+        session: u8,
+        sizes: Vec<u16>,
+        level: Level,
+    },
+    Forget {
+        session: u8,
+    },
     Barrier,
-    FailWrite { taken: u16 },
+    FailWrite {
+        taken: u16,
+    },
     FailSync,
     FullDisk,
     FreeDisk,
-    Kill,
-    PowerLoss { seed: u64 },
+    Kill {
+        seed: u64,
+    },
+    PowerLoss {
+        seed: u64,
+    },
     CleanStop,
+    Checkpoint,
+    /// The database is gone at the next opening.
+    LoseDatabase,
+    /// It does not open.
+    DamageDatabase,
+    /// It returns wrong bytes for this event, or for the row.
+    DamageValue {
+        session: u8,
+        seq: u8,
+    },
+    /// It finds damage in the middle of a read or a batch.
+    FailDatabase {
+        read: bool,
+    },
+    Rebuild,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -34,7 +61,13 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::FailSync),
         1 => Just(Step::FullDisk),
         2 => Just(Step::FreeDisk),
-        1 => Just(Step::Kill),
+        1 => any::<u64>().prop_map(|seed| Step::Kill { seed }),
+        1 => Just(Step::Checkpoint),
+        1 => Just(Step::LoseDatabase),
+        1 => Just(Step::DamageDatabase),
+        1 => (0..3u8, 0..6u8).prop_map(|(session, seq)| Step::DamageValue { session, seq }),
+        1 => any::<bool>().prop_map(|read| Step::FailDatabase { read }),
+        1 => Just(Step::Rebuild),
         2 => any::<u64>().prop_map(|seed| Step::PowerLoss { seed }),
         1 => Just(Step::CleanStop),
     ]
@@ -67,7 +100,7 @@ struct World {
 impl World {
     fn new() -> World {
         let files = MemoryFiles::new();
-        let store = open_on(&files, BootId::new("0")).0;
+        let store = open_within(&files, BootId::new("0"), busy()).0;
         World { files, store, boot: 0, known: BTreeMap::new(), deleted: Vec::new(), waiting: Vec::new(), made: 0 }
     }
 
@@ -122,8 +155,15 @@ impl World {
     fn reopen(&mut self, files: MemoryFiles, least: fn(&Known) -> usize) {
         self.listen();
         self.waiting.clear();
-        let (store, opened) = open_on(&files, BootId::new(&self.boot.to_string()));
+        let (store, opened) = open_within(&files, BootId::new(&self.boot.to_string()), busy());
         assert_eq!((&opened.quarantined, &opened.damage), (&vec![], &vec![]), "no crash is damage");
+        (self.files, self.store) = (files, store);
+        self.check(least);
+    }
+
+    /// Everything is as it must be.
+    fn check(&mut self, least: fn(&Known) -> usize) {
+        let store = self.store.clone();
         for id in &self.deleted {
             assert_eq!(last(&store, *id), None, "deleted is deleted");
         }
@@ -137,7 +177,7 @@ impl World {
             (known.synced, known.written) = (found.len(), found.len());
             known.sent = found;
         }
-        (self.files, self.store) = (files, store);
+        assert!(store.status().quarantined.is_empty());
     }
 
     fn forget(&mut self, name: u8) {
@@ -184,19 +224,48 @@ impl World {
             Step::FailSync => self.files.fail(Operation::SyncFile, ErrorKind::Other),
             Step::FullDisk => self.files.limit_space(self.files.used()),
             Step::FreeDisk => self.files.free_space(),
-            Step::Kill => {
+            Step::Kill { seed } => {
                 self.files.free_space();
-                self.reopen(self.files.after_kill(), |known| known.written);
+                self.reopen(self.files.after_kill_keeping(&mut picker(*seed)), |known| known.written);
             }
             Step::PowerLoss { seed } => {
                 self.files.free_space();
                 self.boot += 1;
-                let mut state = seed | 1;
-                let mut pick = move |bound: u64| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    (state >> 33) % (bound + 1)
-                };
-                self.reopen(self.files.after_power_loss(&mut pick), |known| known.synced);
+                self.reopen(self.files.after_power_loss(&mut picker(*seed)), |known| known.synced);
+            }
+            Step::Checkpoint => {
+                // With a full disk it fails, and says so.
+                let _ = self.store.checkpoint();
+            }
+            Step::LoseDatabase => {
+                self.files.free_space();
+                let files = self.files.after_kill();
+                files.lose_database(db());
+                self.reopen(files, |known| known.written);
+            }
+            Step::DamageDatabase => {
+                self.files.free_space();
+                let files = self.files.after_kill();
+                files.damage_database(db());
+                self.reopen(files, |known| known.written);
+            }
+            Step::DamageValue { session, seq } => {
+                let files = self.files.after_kill();
+                let id = self.id(*session);
+                let key = if *seq == 0 { keys::row(id) } else { keys::event(id, Seq(u64::from(*seq))) };
+                files.damage_value(db(), &key);
+                self.reopen(files, |known| known.written);
+            }
+            Step::FailDatabase { read } => {
+                // Without other faults before it, which would be met by something else.
+                self.reopen(self.files.after_kill(), |known| known.written);
+                self.files.fail(if *read { Operation::Look } else { Operation::Apply }, ErrorKind::InvalidData);
+            }
+            Step::Rebuild => {
+                self.files.free_space();
+                self.reopen(self.files.after_kill(), |known| known.written);
+                assert_eq!(self.store.rebuild(), Ok(()));
+                self.check(|known| known.written);
             }
             Step::CleanStop => {
                 self.files.free_space();
@@ -205,6 +274,15 @@ impl World {
                 self.reopen(self.files.after_power_loss(&mut |_| 0), least);
             }
         }
+    }
+}
+
+/// Answers numbers up to a bound, always the same ones for the same seed.
+fn picker(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed | 1;
+    move |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % (bound + 1)
     }
 }
 
@@ -217,6 +295,7 @@ proptest! {
         for step in &steps {
             world.run(step);
         }
-        world.run(&Step::Kill);
+        world.run(&Step::Kill { seed: 0 });
+        world.run(&Step::LoseDatabase);
     }
 }
