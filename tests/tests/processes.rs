@@ -7,10 +7,13 @@ use std::time::Duration;
 use agentd::files::ReadCache;
 use agentd::processes::{Exit, Killed, Launch, Leftovers, Limits, Reason, Shims, SpawnError, Status, Tree, end_leftovers};
 use agentd::tools::bash::Bash;
+use agentd::tools::bash::survivors::Survivors;
 use agentd::tools::tool::{CallContext, ContextChange, Tool, ToolContext, ToolFailure};
+use agentd_core::permission::{Policy, Scope};
 use agentd_tests::program::{binary, eventually};
 use agentd_types::content::ResultPart;
-use agentd_types::{AbsPath, Json, ToolUseId};
+use agentd_types::permission::PermissionMode;
+use agentd_types::{AbsPath, Json, SessionId, ToolUseId};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
@@ -272,6 +275,7 @@ async fn a_shim_whose_daemon_went_before_it_began_starts_nothing() {
 /// One call of Bash.
 struct Call {
     bash: Arc<Bash>,
+    survivors: Survivors,
     context: ToolContext,
     cancel: CancellationToken,
     progress: Mutex<String>,
@@ -287,14 +291,16 @@ impl Call {
     fn new(place: &Place) -> Call {
         let path = std::env::var("PATH").unwrap();
         let context = ToolContext {
+            session: SessionId::from_u128(1),
             cwd: place.work(),
             allowed: [place.work()].into(),
             environment: [("PATH".to_owned(), path), ("ANTHROPIC_API_KEY".to_owned(), "secret".to_owned())].into(),
             outputs: place.base.join("outputs"),
             read_cache: ReadCache::default(),
         };
-        let bash = Arc::new(Bash::new(place.shims()));
-        Call { bash, context, cancel: CancellationToken::new(), progress: Mutex::default() }
+        let survivors = Survivors::default();
+        let bash = Arc::new(Bash::new(place.shims(), survivors.clone()));
+        Call { bash, survivors, context, cancel: CancellationToken::new(), progress: Mutex::default() }
     }
 
     async fn run(&self, command: &str) -> Told {
@@ -305,7 +311,9 @@ impl Call {
         let input = Json::of(&input).unwrap();
         let progress = |text: String| self.progress.lock().unwrap().push_str(&text);
         let id = ToolUseId::new("toolu_1");
-        let call = CallContext { id: &id, context: &self.context, progress: &progress, cancel: self.cancel.clone() };
+        let scope = Scope { cwd: self.context.cwd.clone(), allowed: Vec::new(), home: None, protected: Vec::new() };
+        let policy = Policy { mode: PermissionMode::Default, allow: Vec::new(), deny: Vec::new(), ask: Vec::new(), scope };
+        let call = CallContext { id: &id, context: &self.context, policy: &policy, progress: &progress, cancel: self.cancel.clone() };
         match self.bash.call(&input, call).await {
             Ok(output) => {
                 let texts = output.content.iter().map(|part| match part {
@@ -424,6 +432,23 @@ async fn a_survivor_that_prints_for_ever_holds_up_nothing() {
     let told = tokio::time::timeout(Duration::from_secs(60), call.run("yes & echo $! > pid")).await.unwrap();
     assert!(!told.is_error && told.text.contains("still running: pid "), "{}", told.text.len());
     assert!(is_alive(place.pid("pid")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn survivors_are_their_sessions_and_end_with_it() {
+    let place = Place::new();
+    let mut call = Call::new(&place);
+    assert!(!call.run("trap '' TERM; (sleep 7200; true) & echo $! > pid").await.is_error);
+    let mine = place.pid("pid");
+    call.context.session = SessionId::from_u128(2);
+    assert!(!call.run("sleep 7200 & echo $! > other").await.is_error);
+    let other = place.pid("other");
+    call.survivors.end(SessionId::from_u128(1)).await;
+    assert!(!is_alive(mine) && is_alive(other));
+    call.survivors.end(SessionId::from_u128(1)).await;
+    call.survivors.end(SessionId::from_u128(2)).await;
+    assert!(!is_alive(other));
+    eventually("no shim is left", || (place.locks() == 0).then_some(()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use agentd_types::AbsPath;
+use rustix::io::Errno;
 
 use super::freshness::SeenFile;
 
@@ -18,7 +19,26 @@ pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
 pub struct Content {
     pub bytes: Vec<u8>,
     pub seen: SeenFile,
-    pub mode: u32,
+    pub standing: Standing,
+}
+
+/// What a file is besides its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    mode: u32,
+    owner: (u32, u32),
+    /// Device, inode, length, modification time: whether it is still the same.
+    stamp: (u64, u64, u64, i64, i64),
+}
+
+impl Standing {
+    fn of(meta: &fs::Metadata) -> Standing {
+        Standing {
+            mode: meta.permissions().mode() & 0o7777,
+            owner: (meta.uid(), meta.gid()),
+            stamp: (meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()),
+        }
+    }
 }
 
 /// Why a file cannot be used; says what to do where that helps.
@@ -32,6 +52,10 @@ pub enum FileError {
     Special(AbsPath),
     #[error("{0} has {1} bytes, more than {MAX_BYTES}; use Bash to look at parts of it")]
     TooLarge(AbsPath, u64),
+    #[error("{0} is read-only; it was left alone")]
+    ReadOnly(AbsPath),
+    #[error("{0} changed at this very moment; read it again")]
+    Changed(AbsPath),
     #[error("{path}: {error}")]
     Io { path: AbsPath, error: io::Error },
 }
@@ -65,7 +89,7 @@ pub fn read(path: &AbsPath) -> Result<Content, FileError> {
         return Err(FileError::TooLarge(path.clone(), bytes.len() as u64));
     }
     let seen = seen(path, &meta, &bytes);
-    Ok(Content { bytes, seen, mode: meta.permissions().mode() & 0o7777 })
+    Ok(Content { bytes, seen, standing: Standing::of(&meta) })
 }
 
 /// What is known of the file to be replaced.
@@ -73,8 +97,9 @@ pub fn read(path: &AbsPath) -> Result<Content, FileError> {
 pub enum Target {
     /// It does not exist: made with the process's default mode, and refused if something came to be there meanwhile.
     New,
-    /// It exists, with these mode bits, and keeps them.
-    Existing(u32),
+    /// It exists, was this when it was read, and keeps mode and owner. One that became another is not replaced, nor is one
+    /// that we may not write.
+    Existing(Standing),
 }
 
 /// Replaces the file's content in one step: a reader sees the old or the new one. Follows a link to its target, keeps
@@ -86,6 +111,11 @@ pub fn replace(path: &AbsPath, bytes: &[u8], known: Target) -> Result<SeenFile, 
     let io = |error: io::Error| FileError::Io { path: path.clone(), error };
     let target = resolve(path);
     let folder = target.as_path().parent().unwrap_or(Path::new("/")).to_path_buf();
+    if let Target::Existing(_) = known
+        && let Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) = rustix::fs::access(target.as_path(), rustix::fs::Access::WRITE_OK)
+    {
+        return Err(FileError::ReadOnly(path.clone()));
+    }
     fs::create_dir_all(&folder).map_err(io)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".agentd-");
@@ -95,11 +125,21 @@ pub fn replace(path: &AbsPath, bytes: &[u8], known: Target) -> Result<SeenFile, 
     }
     let mut temp = builder.tempfile_in(&folder).map_err(io)?;
     temp.write_all(bytes).map_err(io)?;
-    if let Target::Existing(mode) = known {
-        temp.as_file().set_permissions(fs::Permissions::from_mode(mode)).map_err(io)?;
+    if let Target::Existing(was) = known {
+        let (uid, gid) = was.owner;
+        if Standing::of(&temp.as_file().metadata().map_err(io)?).owner != was.owner {
+            // As far as we may: a file of somebody else that we may write becomes ours.
+            let _ = std::os::unix::fs::fchown(temp.as_file(), Some(uid), Some(gid));
+        }
+        temp.as_file().set_permissions(fs::Permissions::from_mode(was.mode)).map_err(io)?;
     }
     // Before the rename: after a power cut the name must not stand for an empty file.
     temp.as_file().sync_data().map_err(io)?;
+    if let Target::Existing(was) = known
+        && fs::metadata(target.as_path()).map_or(true, |now| Standing::of(&now).stamp != was.stamp)
+    {
+        return Err(FileError::Changed(path.clone()));
+    }
     let persisted = match known {
         Target::New => temp.persist_noclobber(target.as_path()),
         Target::Existing(_) => temp.persist(target.as_path()),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::tool::{Boxed, ToolContext, ToolFailure};
+use super::tool::{Boxed, CallContext, ToolContext, ToolFailure};
 use crate::files::open;
 
 /// The input as `T`; a wrong one is told with field and reason.
@@ -66,6 +66,18 @@ pub fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
 /// Blocking work off the runtime's threads; its failure is the call's.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ToolFailure> {
     tokio::task::spawn_blocking(work).await.map_err(|error| ToolFailure::TellModel(format!("the file could not be worked on: {error}")))
+}
+
+/// Blocking work that changes nothing: a cancel does not wait for it.
+pub async fn until_cancelled<T: Send + 'static>(
+    call: &CallContext<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolFailure> {
+    tokio::select! {
+        biased;
+        () = call.cancel.cancelled() => Err(ToolFailure::TellModel("it was cancelled".to_owned())),
+        done = blocking(work) => done,
+    }
 }
 
 /// What editing `file_path` is about, links resolved.

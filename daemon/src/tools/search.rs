@@ -1,6 +1,7 @@
 //! What Glob and Grep share: walking a folder with ignore rules, patterns of file names, bounds. It opens no file.
 
 mod bounds;
+mod hidden;
 mod pattern;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use ignore::types::{Types, TypesBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
 pub use bounds::{Bounds, Stop};
+pub use hidden::Hidden;
 pub use pattern::Pattern;
 
 use super::input;
@@ -60,9 +62,22 @@ pub fn types(name: Option<&String>) -> Result<Option<Types>, ToolFailure> {
     })
 }
 
+/// Whether a walk goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walk {
+    On,
+    Enough,
+}
+
 /// The regular files below `root`, by path, ignore rules applied; links are not followed, `.git` is left out. Ends early when
 /// the bounds say so, and tells why.
-pub fn walk(root: &Path, types: Option<Types>, bounds: &Bounds, mut each: impl FnMut(PathBuf, &DirEntry)) -> Option<Stop> {
+pub fn walk(
+    root: &Path,
+    types: Option<Types>,
+    hidden: &Hidden,
+    bounds: &Bounds,
+    mut each: impl FnMut(PathBuf, &DirEntry) -> Walk,
+) -> Option<Stop> {
     let mut builder = WalkBuilder::new(root);
     builder.hidden(false).require_git(false).follow_links(false).filter_entry(|entry| entry.file_name() != ".git");
     builder.sort_by_file_path(Path::cmp);
@@ -78,8 +93,11 @@ pub fn walk(root: &Path, types: Option<Types>, bounds: &Bounds, mut each: impl F
         }
         // What cannot be listed has no files for us.
         let Ok(entry) = entry else { continue };
-        if entry.file_type().is_some_and(|kind| kind.is_file()) {
-            each(entry.path().to_path_buf(), &entry);
+        if entry.file_type().is_some_and(|kind| kind.is_file())
+            && !hidden.hides(entry.path())
+            && let Walk::Enough = each(entry.path().to_path_buf(), &entry)
+        {
+            return None;
         }
     }
     None

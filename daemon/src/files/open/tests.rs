@@ -37,12 +37,34 @@ fn replacing_keeps_mode_and_link_and_leaves_nothing_behind() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o751)).unwrap();
     symlink("file", &link).unwrap();
     let before = read(&link).unwrap();
-    let seen = replace(&link, b"new", Target::Existing(before.mode)).unwrap();
+    let seen = replace(&link, b"new", Target::Existing(before.standing)).unwrap();
     assert_eq!(seen, read(&link).unwrap().seen);
     assert_eq!(fs::read(&file).unwrap(), b"new");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o7777, 0o751);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn a_file_that_became_another_or_is_read_only_is_left_alone() {
+    let (_keep, folder) = folder();
+    let file = folder.join("file");
+    fs::write(&file, "old").unwrap();
+    let before = read(&file).unwrap();
+    fs::write(&file, "somebody else's").unwrap();
+    assert!(matches!(replace(&file, b"new", Target::Existing(before.standing)), Err(FileError::Changed(_))));
+    assert_eq!(fs::read(&file).unwrap(), b"somebody else's");
+    let before = read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    assert!(replace(&file, b"new", Target::Existing(before.standing)).is_err());
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    // Nothing is read-only to root.
+    if !rustix::process::geteuid().is_root() {
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+        let before = read(&file).unwrap();
+        assert!(matches!(replace(&file, b"new", Target::Existing(before.standing)), Err(FileError::ReadOnly(_))));
+    }
 }
 
 #[test]
