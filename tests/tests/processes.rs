@@ -9,7 +9,7 @@ use agentd::processes::{Exit, Killed, Launch, Leftovers, Limits, Reason, Shims, 
 use agentd::tools::bash::Bash;
 use agentd::tools::bash::survivors::Survivors;
 use agentd::tools::tool::{CallContext, ContextChange, Tool, ToolContext, ToolFailure};
-use agentd_core::permission::{Policy, Scope};
+use agentd_core::permission::{Policy, Scope, Subject};
 use agentd_tests::program::{binary, eventually};
 use agentd_types::content::ResultPart;
 use agentd_types::permission::PermissionMode;
@@ -313,7 +313,14 @@ impl Call {
         let id = ToolUseId::new("toolu_1");
         let scope = Scope { cwd: self.context.cwd.clone(), allowed: Vec::new(), home: None, protected: Vec::new() };
         let policy = Policy { mode: PermissionMode::Default, allow: Vec::new(), deny: Vec::new(), ask: Vec::new(), scope };
-        let call = CallContext { id: &id, context: &self.context, policy: &policy, progress: &progress, cancel: self.cancel.clone() };
+        let call = CallContext {
+            id: &id,
+            context: &self.context,
+            subject: &Subject::Other,
+            policy: &policy,
+            progress: &progress,
+            cancel: self.cancel.clone(),
+        };
         match self.bash.call(&input, call).await {
             Ok(output) => {
                 let texts = output.content.iter().map(|part| match part {
@@ -432,6 +439,46 @@ async fn a_survivor_that_prints_for_ever_holds_up_nothing() {
     let told = tokio::time::timeout(Duration::from_secs(60), call.run("yes & echo $! > pid")).await.unwrap();
     assert!(!told.is_error && told.text.contains("still running: pid "), "{}", told.text.len());
     assert!(is_alive(place.pid("pid")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_grandchild_holds_the_call_ends_and_names_it() {
+    let place = Place::new();
+    let call = Call::new(&place);
+    for held in ["", ">/dev/null", "2>/dev/null", ">/dev/null 2>&1", "</dev/null", ">&2 2>&-", ">&- 2>&-"] {
+        let told = tokio::time::timeout(Duration::from_secs(60), call.run(&format!("sleep 7200 {held} & echo $! > pid; echo out"))).await;
+        let (told, pid) = (told.unwrap(), place.pid("pid"));
+        assert!(!told.is_error && told.text == format!("out\nstill running: pid {pid}"), "{held}: {}", told.text);
+        std::fs::remove_file(place.work().join("pid").as_path()).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_without_end_is_bounded_and_ended() {
+    let place = Place::new();
+    let call = Call::new(&place);
+    let before = resident_kib();
+    let told = call.run_with(serde_json::json!({ "command": "yes $'\\377'", "timeout": 2000 })).await;
+    let grown = resident_kib() - before;
+    assert!(told.is_error && told.text.starts_with("timed out after 2 s\n\u{fffd}\n") && told.text.len() < 31_000, "{}", told.text.len());
+    assert!(grown < 32 * 1024, "{grown} KiB more");
+    let file = place.base.join("outputs").join("toolu_1.txt");
+    assert!(std::fs::metadata(file.as_path()).unwrap().len() <= 64 * 1024 * 1024);
+    assert_eq!(place.locks(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_a_command_removes_under_itself_is_named_by_the_next() {
+    let place = Place::new();
+    let mut call = Call::new(&place);
+    let sub = place.work().join("sub");
+    assert_eq!(call.run("mkdir sub; cd sub").await.changes, [ContextChange::Cwd(sub.clone())]);
+    call.context.cwd = sub.clone();
+    let told = call.run("rmdir ../sub; echo gone").await;
+    assert!(!told.is_error && told.text.starts_with("gone") && told.changes.is_empty(), "{}", told.text);
+    let told = call.run("echo never").await;
+    assert!(told.is_error && told.text.contains(&format!("the folder {sub} cannot be entered")), "{}", told.text);
+    assert_eq!(told.changes, [ContextChange::Cwd(place.work())]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,6 +12,7 @@ use super::change::change;
 use super::input;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::files::SeenFile;
+use crate::files::open::Place;
 
 /// Lines around the change that the result shows.
 const AROUND: usize = 3;
@@ -61,19 +62,19 @@ impl Tool for Edit {
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let wanted: Input = input::read("Edit", input)?;
-            let path = call.context.cwd.join(&wanted.file_path);
-            let known = call.context.read_cache.get(&path).cloned();
-            let (seen, text) = input::blocking(move || replace(&path, known.as_ref(), &wanted)).await??;
+            let place = input::allowed(&call)?;
+            let known = call.context.read_cache.get(&place.path).cloned();
+            let (seen, text) = input::blocking(move || replace(&place, known.as_ref(), &wanted)).await??;
             Ok(ToolOutput { changes: vec![ContextChange::Seen(seen)], ..ToolOutput::text(text) })
         })
     }
 }
 
-fn replace(path: &AbsPath, known: Option<&SeenFile>, wanted: &Input) -> Result<(SeenFile, String), ToolFailure> {
+fn replace(place: &Place, known: Option<&SeenFile>, wanted: &Input) -> Result<(SeenFile, String), ToolFailure> {
     let which = if wanted.replace_all { Which::All } else { Which::Only };
-    change(path, known, |text| {
+    change(place, known, |text| {
         let edited = edit(text, &wanted.old_string, &wanted.new_string, which).map_err(|error| error.to_string())?;
-        let shown = shown(path, &edited);
+        let shown = shown(&place.path, &edited);
         Ok((edited.text, shown))
     })
 }

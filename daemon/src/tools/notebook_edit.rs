@@ -106,14 +106,14 @@ impl Tool for NotebookEdit {
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let wanted: Input = input::read("NotebookEdit", input)?;
-            let path = call.context.cwd.join(&wanted.notebook_path);
-            let known = call.context.read_cache.get(&path).cloned();
+            let place = input::allowed(&call)?;
+            let known = call.context.read_cache.get(&place.path).cloned();
             // Of the call, so that the same call makes the same cell.
             let id = format!("{:08x}", crc32c::crc32c(call.id.as_str().as_bytes()));
             let (seen, text) = input::blocking(move || {
                 let new = wanted.change(&id)?;
-                let (seen, name) = change(&path, known.as_ref(), |text| apply(text, &new).map_err(|error| error.to_string()))?;
-                Ok::<_, ToolFailure>((seen, format!("{path}: cell `{name}` is {}.", wanted.edit_mode.done())))
+                let (seen, name) = change(&place, known.as_ref(), |text| apply(text, &new).map_err(|error| error.to_string()))?;
+                Ok::<_, ToolFailure>((seen, format!("{}: cell `{name}` is {}.", place.path, wanted.edit_mode.done())))
             })
             .await??;
             Ok(ToolOutput { changes: vec![ContextChange::Seen(seen)], ..ToolOutput::text(text) })

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::input;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::files::SeenFile;
-use crate::files::open;
+use crate::files::open::{self, Place};
 use crate::files::text::{NoText, decode};
 
 /// Bytes of text one call returns: about 25000 tokens.
@@ -100,6 +100,11 @@ impl Tool for Read {
         &self.spec
     }
 
+    /// Bounded by itself: what is read is never put into another file.
+    fn max_result_bytes(&self) -> usize {
+        4 * MAX_TEXT
+    }
+
     fn traits(&self, _input: &Json) -> CallTraits {
         CallTraits { effects: Effects::ReadOnly, concurrency: Concurrency::Safe, interrupt: InterruptBehavior::Block }
     }
@@ -109,15 +114,16 @@ impl Tool for Read {
             let wanted: Input = input::read("Read", input)?;
             wanted.check().map_err(ToolFailure::TellModel)?;
             let path = context.cwd.join(&wanted.file_path);
-            input::blocking(move || Subject::Read { real: open::resolve(&path), path }).await
+            let Place { path, real } = input::blocking(move || Place::of(path)).await?;
+            Ok(Subject::Read { path, real })
         })
     }
 
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let wanted: Input = input::read("Read", input)?;
-            let path = call.context.cwd.join(&wanted.file_path);
-            let (seen, parts) = input::until_cancelled(&call, move || look(&path, &wanted)).await??;
+            let place = input::allowed(&call)?;
+            let (seen, parts) = input::until_cancelled(&call, move || look(&place, &wanted)).await??;
             if call.context.read_cache.get(&seen.path) == Some(&seen) {
                 return Ok(ToolOutput::text(format!("{} is unchanged since you last read it; its content stands above.", seen.path)));
             }
@@ -127,8 +133,9 @@ impl Tool for Read {
 }
 
 /// Reads it and makes it fit to be shown. Blocks.
-fn look(path: &AbsPath, wanted: &Input) -> Result<(SeenFile, Vec<ResultPart>), ToolFailure> {
-    let content = open::read(path).map_err(|error| ToolFailure::TellModel(error.to_string()))?;
+fn look(place: &Place, wanted: &Input) -> Result<(SeenFile, Vec<ResultPart>), ToolFailure> {
+    let path = &place.path;
+    let content = open::read(place).map_err(|error| ToolFailure::TellModel(error.to_string()))?;
     let mut seen = content.seen;
     match show(path, &content.bytes, wanted) {
         Ok(shown) => {

@@ -17,7 +17,7 @@ pub use pattern::Pattern;
 
 use super::input;
 use super::tool::{CallContext, ToolContext, ToolFailure};
-use crate::files::open;
+use crate::files::open::Place;
 
 /// Entries one walk visits.
 const MAX_ENTRIES: usize = 500_000;
@@ -29,7 +29,8 @@ pub fn place(context: &ToolContext, path: Option<&String>) -> AbsPath {
 
 /// Searching is reading that folder.
 pub async fn reading(place: AbsPath) -> Result<Subject, ToolFailure> {
-    input::blocking(move || Subject::Read { real: open::resolve(&place), path: place }).await
+    let Place { path, real } = input::blocking(move || Place::of(place)).await?;
+    Ok(Subject::Read { path, real })
 }
 
 /// Runs `work` off the runtime's threads; a cancel ends it at its next look at its bounds.

@@ -18,7 +18,7 @@ use crate::permissions::asker::Asked;
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Bytes of text in a result, unless its tool says otherwise.
-const MAX_RESULT: usize = 400_000;
+const MAX_RESULT: usize = 100_000;
 
 /// A tool. The chain for every call: find, read the input by the schema, `check`, permission, `call`.
 pub trait Tool: Send + Sync + 'static {
@@ -69,6 +69,8 @@ pub struct ToolContext {
 pub struct CallContext<'a> {
     pub id: &'a ToolUseId,
     pub context: &'a ToolContext,
+    /// What permission was given for: files are opened there, wherever links lead by now.
+    pub subject: &'a Subject,
     /// What is in force here: what a search must leave out.
     pub policy: &'a Policy,
     /// Tells clients what goes on; ephemeral.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use agentd_core::permission::Subject;
 use agentd_core::tools::line_ends::{self, LineEnd};
 use agentd_core::tools::{CallTraits, Concurrency, Effects, InterruptBehavior, ToolSpec};
-use agentd_types::{AbsPath, Json};
+use agentd_types::Json;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use super::change::is_fresh;
 use super::input;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::files::SeenFile;
-use crate::files::open::{self, FileError, Target};
+use crate::files::open::{self, FileError, Place, Target};
 use crate::files::text::{Coding, NotInEncoding, decode};
 
 #[derive(Deserialize, JsonSchema)]
@@ -54,10 +54,10 @@ impl Tool for Write {
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let wanted: Input = input::read("Write", input)?;
-            let path = call.context.cwd.join(&wanted.file_path);
-            let known = call.context.read_cache.get(&path).cloned();
+            let place = input::allowed(&call)?;
+            let known = call.context.read_cache.get(&place.path).cloned();
             let lines = wanted.content.lines().count();
-            let (seen, kept) = input::blocking(move || write(&path, known.as_ref(), &wanted.content)).await??;
+            let (seen, kept) = input::blocking(move || write(&place, known.as_ref(), &wanted.content)).await??;
             let text = format!("{} is written ({lines} lines{kept}).", seen.path);
             Ok(ToolOutput { changes: vec![ContextChange::Seen(seen)], ..ToolOutput::text(text) })
         })
@@ -65,9 +65,10 @@ impl Tool for Write {
 }
 
 /// Writes it, and says what was kept of the file that was there.
-fn write(path: &AbsPath, known: Option<&SeenFile>, content: &str) -> Result<(SeenFile, String), ToolFailure> {
+fn write(place: &Place, known: Option<&SeenFile>, content: &str) -> Result<(SeenFile, String), ToolFailure> {
     let tell = |text: String| ToolFailure::TellModel(text);
-    let (bytes, target, kept) = match open::read(path) {
+    let path = &place.path;
+    let (bytes, target, kept) = match open::read(place) {
         Ok(now) => {
             is_fresh(&now.seen, known)?;
             let (bytes, kept) = like(&now.bytes, content).map_err(|why| {
@@ -78,7 +79,7 @@ fn write(path: &AbsPath, known: Option<&SeenFile>, content: &str) -> Result<(See
         Err(FileError::Missing(..)) => (content.as_bytes().to_vec(), Target::New, String::new()),
         Err(error) => return Err(tell(error.to_string())),
     };
-    let seen = open::replace(path, &bytes, target).map_err(|error| tell(error.to_string()))?;
+    let seen = open::replace(place, &bytes, target).map_err(|error| tell(error.to_string()))?;
     Ok((seen, kept))
 }
 

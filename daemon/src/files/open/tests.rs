@@ -3,7 +3,16 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use agentd_types::AbsPath;
 
-use super::{FileError, Target, read, replace, resolve};
+use super::{Content, FileError, Place, Target, resolve};
+use crate::files::SeenFile;
+
+fn read(path: &AbsPath) -> Result<Content, FileError> {
+    super::read(&Place::of(path.clone()))
+}
+
+fn replace(path: &AbsPath, bytes: &[u8], known: Target) -> Result<SeenFile, FileError> {
+    super::replace(&Place::of(path.clone()), bytes, known)
+}
 
 fn folder() -> (tempfile::TempDir, AbsPath) {
     let folder = tempfile::tempdir().unwrap();
@@ -88,4 +97,39 @@ fn links_are_resolved_even_where_nothing_is_yet() {
     assert_eq!(resolve(&folder.join("loop")), folder.join("loop"));
     replace(&folder.join("dangling"), b"x", Target::New).unwrap();
     assert_eq!(fs::read(folder.join("real/new")).unwrap(), b"x");
+}
+
+#[test]
+fn a_link_put_in_the_way_after_the_look_leads_nowhere() {
+    let (_keep, folder) = folder();
+    let (inside, outside) = (folder.join("inside"), folder.join("outside"));
+    fs::create_dir(&inside).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(inside.join("file"), "mine").unwrap();
+    fs::write(outside.join("file"), "yours").unwrap();
+    let (there, new) = (Place::of(inside.join("file")), Place::of(inside.join("a/b")));
+    let before = super::read(&there).unwrap();
+    fs::rename(&inside, folder.join("moved")).unwrap();
+    symlink("outside", &inside).unwrap();
+    assert!(matches!(super::read(&there), Err(FileError::Moved(_))));
+    assert!(matches!(super::replace(&there, b"x", Target::Existing(before.standing)), Err(FileError::Moved(_))));
+    assert!(matches!(super::replace(&new, b"x", Target::New), Err(FileError::Moved(_))));
+    assert_eq!(fs::read(outside.join("file")).unwrap(), b"yours");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    // The file itself.
+    let there = Place::of(outside.join("file"));
+    fs::rename(outside.join("file"), outside.join("old")).unwrap();
+    symlink("old", outside.join("file")).unwrap();
+    assert!(matches!(super::read(&there), Err(FileError::Moved(_))));
+    assert!(super::replace(&there, b"x", Target::Existing(before.standing)).is_err());
+    assert_eq!(fs::read(outside.join("old")).unwrap(), b"yours");
+}
+
+#[test]
+fn a_socket_is_named_and_proc_is_read() {
+    let (_keep, folder) = folder();
+    let _socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
+    assert!(matches!(read(&folder.join("socket")), Err(FileError::Special(_))));
+    let status = read(&AbsPath::new("/proc/self/status").unwrap()).unwrap();
+    assert!(status.seen.len > 0 && status.bytes.starts_with(b"Name:"));
 }

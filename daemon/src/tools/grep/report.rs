@@ -10,7 +10,7 @@ use crate::tools::search::{Stop, shown};
 /// Lines or files shown unless asked otherwise.
 const PAGE: usize = 250;
 /// Bytes of text one call returns.
-const MAX_TEXT: usize = 200 * 1024;
+const MAX_TEXT: usize = 90_000;
 /// Characters of one line that is shown.
 const LINE_CHARS: usize = 500;
 /// Skipped files that are named.

@@ -70,7 +70,10 @@ impl Page {
         self.say(&format!("<cell id=\"{}\" type=\"{}\"{run}>\n", cell.name, cell.kind));
         self.say(&cut(&cell.source, MAX_TEXT));
         self.say("\n</cell>\n");
-        for output in &cell.outputs {
+        for (output, at) in cell.outputs.iter().zip(0..) {
+            if self.said > 2 * MAX_TEXT {
+                return self.say(&format!("[{} more outputs left out]\n", cell.outputs.len() - at));
+            }
             match output {
                 Output::Text(text) => {
                     let text = cut(text.trim_end(), MAX_OUTPUT);

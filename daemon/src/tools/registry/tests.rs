@@ -1,6 +1,6 @@
 use std::fs;
 
-use agentd_core::permission::{Policy, Scope, Subject};
+use agentd_core::permission::{Policy, Scope, Subject, Verdict, decide};
 use agentd_types::content::ResultPart;
 use agentd_types::permission::PermissionMode;
 use agentd_types::{AbsPath, Json, SessionId, ToolUseId};
@@ -15,6 +15,11 @@ struct Trial {
     _keep: tempfile::TempDir,
     tools: ToolRegistry,
     context: ToolContext,
+}
+
+fn policy(context: &ToolContext) -> Policy {
+    let scope = Scope { cwd: context.cwd.clone(), allowed: context.allowed.to_vec(), home: None, protected: Vec::new() };
+    Policy { mode: PermissionMode::Default, allow: Vec::new(), deny: Vec::new(), ask: Vec::new(), scope }
 }
 
 impl Trial {
@@ -47,11 +52,17 @@ impl Trial {
             ToolFailure::EndSubmission(failure) => panic!("{failure:?}"),
         };
         let (tool, input) = (self.tools.find(tool).unwrap(), Json::parse(input).unwrap());
-        tool.check(&input, &self.context).await.map_err(tell)?;
+        let subject = tool.check(&input, &self.context).await.map_err(tell)?;
         let id = ToolUseId::new("t1");
-        let scope = Scope { cwd: self.context.cwd.clone(), allowed: Vec::new(), home: None, protected: Vec::new() };
-        let policy = Policy { mode: PermissionMode::Default, allow: Vec::new(), deny: Vec::new(), ask: Vec::new(), scope };
-        let call = CallContext { id: &id, context: &self.context, policy: &policy, progress: &|_| {}, cancel: CancellationToken::new() };
+        let policy = policy(&self.context);
+        let call = CallContext {
+            id: &id,
+            context: &self.context,
+            subject: &subject,
+            policy: &policy,
+            progress: &|_| {},
+            cancel: CancellationToken::new(),
+        };
         let called = tool.call(&input, call).await;
         let changes = match &called {
             Ok(ToolOutput { changes, .. }) | Err(ToolFailure::Failed { changes, .. }) => changes.clone(),
@@ -204,6 +215,33 @@ async fn permission_is_asked_about_the_real_path() {
     let subject = trial.tools.find("Write").unwrap().check(&input, &trial.context).await.unwrap();
     let real = AbsPath::new("/etc").unwrap().join("new");
     assert_eq!(subject, Subject::Edit { path: trial.context.cwd.join("link/new"), real });
+}
+
+#[tokio::test]
+async fn each_tool_is_of_its_class() {
+    let trial = Trial::new();
+    for (tool, input, auto) in [
+        ("Read", r#"{"file_path":"x"}"#, true),
+        ("Glob", r#"{"pattern":"x"}"#, true),
+        ("Grep", r#"{"pattern":"x","path":"/etc"}"#, true),
+        ("TodoWrite", r#"{"todos":[]}"#, true),
+        ("Sleep", r#"{"seconds":1}"#, true),
+        ("Write", r#"{"file_path":"x","content":""}"#, false),
+        ("Edit", r#"{"file_path":"x","old_string":"a","new_string":"b"}"#, false),
+        ("NotebookEdit", r#"{"notebook_path":"x","cell_id":"a","edit_mode":"delete"}"#, false),
+    ] {
+        let (found, input) = (trial.tools.find(tool).unwrap(), Json::parse(input).unwrap());
+        let subject = found.check(&input, &trial.context).await.unwrap();
+        let word = |mode| {
+            let verdict = decide(&Policy { mode, ..policy(&trial.context) }, tool, found.traits(&input).effects, &subject);
+            matches!(verdict, Verdict::Allow { .. })
+        };
+        assert_eq!(
+            (word(PermissionMode::Default), word(PermissionMode::Plan), word(PermissionMode::AutoEdit)),
+            (auto, auto, true),
+            "{tool}"
+        );
+    }
 }
 
 #[test]

@@ -59,10 +59,17 @@ impl Trial {
             ToolFailure::TellModel(text) => text,
             other => panic!("{other:?}"),
         };
-        tool.check(&input, &self.context).await.map_err(told)?;
+        let subject = tool.check(&input, &self.context).await.map_err(told)?;
         let id = ToolUseId::new("t");
         let policy = policy(&self.context, &self.deny);
-        let context = CallContext { id: &id, context: &self.context, policy: &policy, progress: &|_| {}, cancel: self.cancel.clone() };
+        let context = CallContext {
+            id: &id,
+            context: &self.context,
+            subject: &subject,
+            policy: &policy,
+            progress: &|_| {},
+            cancel: self.cancel.clone(),
+        };
         let output = tool.call(&input, context).await.map_err(told)?;
         Ok(output
             .content
