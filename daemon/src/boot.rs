@@ -24,6 +24,7 @@ use crate::settings::{self, Folders, SettingsError};
 use crate::store::{BootId, Disk, Limits, Opened, Places, ReadError, Setup, Sled, Store};
 use crate::tools::ask::AskUser;
 use crate::tools::bash::Bash;
+use crate::tools::bash::survivors::Survivors;
 use crate::tools::registry::{ToolRegistry, built_in_files};
 use crate::tools::survey::Survey;
 
@@ -166,7 +167,8 @@ fn kit(
     let mut tools = built_in_files();
     let shims = Shims::new(config.executable.clone(), runtime_dir.clone());
     let survey = Survey::new(shims.clone());
-    tools.push(Arc::new(Bash::new(shims)));
+    let survivors = Survivors::default();
+    tools.push(Arc::new(Bash::new(shims, survivors.clone())));
     tools.push(Arc::new(AskUser::default()));
     let tools = ToolRegistry::new(tools);
     Kit {
@@ -184,6 +186,7 @@ fn kit(
             .into_iter()
             .flatten()
             .collect(),
+        survivors,
     }
 }
 

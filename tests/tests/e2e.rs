@@ -273,6 +273,24 @@ fn stopped_means_gone_whoever_is_still_attached() {
 }
 
 #[test]
+fn a_deleted_session_leaves_no_process_and_no_file() {
+    let world = World::new(None);
+    let pid_file = world.path("pid");
+    let command = format!("sleep 7200 & echo $! > {}; seq 100000", pid_file.display());
+    let text = format!("[[step]]\n[[step.tool]]\nname = \"Bash\"\ninput = {{ command = {command:?} }}\n[[step]]\ntext = \"Done.\"\n");
+    let model = script(&world, &text);
+    let done = world.agent(&["run", "--name", "d", "--permission-mode", "bypassPermissions", "--model", &model, "go"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let pid: u32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+    let runs = || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    let id = world.agent(&["ls", "--json"]).json_lines()[0][0]["id"].as_str().unwrap().to_owned();
+    let outputs = world.path("data").join("sessions").join(&id);
+    assert!(runs() && outputs.join("outputs").is_dir(), "{}", outputs.display());
+    assert_eq!(world.agent(&["rm", "d"]).code, Some(0));
+    eventually("its process and its files go", || (!runs() && !outputs.exists()).then_some(()));
+}
+
+#[test]
 fn a_rule_for_the_session_counts_from_the_next_round() {
     let world = World::new(None);
     let step = "[[step]]\n[[step.tool]]\nname = \"Bash\"\ninput = { command = \"touch made\" }\n";

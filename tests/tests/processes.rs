@@ -7,10 +7,13 @@ use std::time::Duration;
 use agentd::files::ReadCache;
 use agentd::processes::{Exit, Killed, Launch, Leftovers, Limits, Reason, Shims, SpawnError, Status, Tree, end_leftovers};
 use agentd::tools::bash::Bash;
+use agentd::tools::bash::survivors::Survivors;
 use agentd::tools::tool::{CallContext, ContextChange, Tool, ToolContext, ToolFailure};
+use agentd_core::permission::{Policy, Scope, Subject};
 use agentd_tests::program::{binary, eventually};
 use agentd_types::content::ResultPart;
-use agentd_types::{AbsPath, Json, ToolUseId};
+use agentd_types::permission::PermissionMode;
+use agentd_types::{AbsPath, Json, SessionId, ToolUseId};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
@@ -272,6 +275,7 @@ async fn a_shim_whose_daemon_went_before_it_began_starts_nothing() {
 /// One call of Bash.
 struct Call {
     bash: Arc<Bash>,
+    survivors: Survivors,
     context: ToolContext,
     cancel: CancellationToken,
     progress: Mutex<String>,
@@ -287,14 +291,16 @@ impl Call {
     fn new(place: &Place) -> Call {
         let path = std::env::var("PATH").unwrap();
         let context = ToolContext {
+            session: SessionId::from_u128(1),
             cwd: place.work(),
             allowed: [place.work()].into(),
             environment: [("PATH".to_owned(), path), ("ANTHROPIC_API_KEY".to_owned(), "secret".to_owned())].into(),
             outputs: place.base.join("outputs"),
             read_cache: ReadCache::default(),
         };
-        let bash = Arc::new(Bash::new(place.shims()));
-        Call { bash, context, cancel: CancellationToken::new(), progress: Mutex::default() }
+        let survivors = Survivors::default();
+        let bash = Arc::new(Bash::new(place.shims(), survivors.clone()));
+        Call { bash, survivors, context, cancel: CancellationToken::new(), progress: Mutex::default() }
     }
 
     async fn run(&self, command: &str) -> Told {
@@ -305,7 +311,16 @@ impl Call {
         let input = Json::of(&input).unwrap();
         let progress = |text: String| self.progress.lock().unwrap().push_str(&text);
         let id = ToolUseId::new("toolu_1");
-        let call = CallContext { id: &id, context: &self.context, progress: &progress, cancel: self.cancel.clone() };
+        let scope = Scope { cwd: self.context.cwd.clone(), allowed: Vec::new(), home: None, protected: Vec::new() };
+        let policy = Policy { mode: PermissionMode::Default, allow: Vec::new(), deny: Vec::new(), ask: Vec::new(), scope };
+        let call = CallContext {
+            id: &id,
+            context: &self.context,
+            subject: &Subject::Other,
+            policy: &policy,
+            progress: &progress,
+            cancel: self.cancel.clone(),
+        };
         match self.bash.call(&input, call).await {
             Ok(output) => {
                 let texts = output.content.iter().map(|part| match part {
@@ -424,6 +439,63 @@ async fn a_survivor_that_prints_for_ever_holds_up_nothing() {
     let told = tokio::time::timeout(Duration::from_secs(60), call.run("yes & echo $! > pid")).await.unwrap();
     assert!(!told.is_error && told.text.contains("still running: pid "), "{}", told.text.len());
     assert!(is_alive(place.pid("pid")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_grandchild_holds_the_call_ends_and_names_it() {
+    let place = Place::new();
+    let call = Call::new(&place);
+    for held in ["", ">/dev/null", "2>/dev/null", ">/dev/null 2>&1", "</dev/null", ">&2 2>&-", ">&- 2>&-"] {
+        let told = tokio::time::timeout(Duration::from_secs(60), call.run(&format!("sleep 7200 {held} & echo $! > pid; echo out"))).await;
+        let (told, pid) = (told.unwrap(), place.pid("pid"));
+        assert!(!told.is_error && told.text == format!("out\nstill running: pid {pid}"), "{held}: {}", told.text);
+        std::fs::remove_file(place.work().join("pid").as_path()).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_without_end_is_bounded_and_ended() {
+    let place = Place::new();
+    let call = Call::new(&place);
+    let before = resident_kib();
+    let told = call.run_with(serde_json::json!({ "command": "yes $'\\377'", "timeout": 2000 })).await;
+    let grown = resident_kib() - before;
+    assert!(told.is_error && told.text.starts_with("timed out after 2 s\n\u{fffd}\n") && told.text.len() < 31_000, "{}", told.text.len());
+    assert!(grown < 32 * 1024, "{grown} KiB more");
+    let file = place.base.join("outputs").join("toolu_1.txt");
+    assert!(std::fs::metadata(file.as_path()).unwrap().len() <= 64 * 1024 * 1024);
+    assert_eq!(place.locks(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_a_command_removes_under_itself_is_named_by_the_next() {
+    let place = Place::new();
+    let mut call = Call::new(&place);
+    let sub = place.work().join("sub");
+    assert_eq!(call.run("mkdir sub; cd sub").await.changes, [ContextChange::Cwd(sub.clone())]);
+    call.context.cwd = sub.clone();
+    let told = call.run("rmdir ../sub; echo gone").await;
+    assert!(!told.is_error && told.text.starts_with("gone") && told.changes.is_empty(), "{}", told.text);
+    let told = call.run("echo never").await;
+    assert!(told.is_error && told.text.contains(&format!("the folder {sub} cannot be entered")), "{}", told.text);
+    assert_eq!(told.changes, [ContextChange::Cwd(place.work())]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn survivors_are_their_sessions_and_end_with_it() {
+    let place = Place::new();
+    let mut call = Call::new(&place);
+    assert!(!call.run("trap '' TERM; (sleep 7200; true) & echo $! > pid").await.is_error);
+    let mine = place.pid("pid");
+    call.context.session = SessionId::from_u128(2);
+    assert!(!call.run("sleep 7200 & echo $! > other").await.is_error);
+    let other = place.pid("other");
+    call.survivors.end(SessionId::from_u128(1)).await;
+    assert!(!is_alive(mine) && is_alive(other));
+    call.survivors.end(SessionId::from_u128(1)).await;
+    call.survivors.end(SessionId::from_u128(2)).await;
+    assert!(!is_alive(other));
+    eventually("no shim is left", || (place.locks() == 0).then_some(()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

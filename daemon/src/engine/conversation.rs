@@ -13,6 +13,7 @@ use agentd_types::system::{Frame, System};
 use agentd_types::{AbsPath, Block, Body, Event, MessageId, Money, Timestamp, ToolUseId, Usage};
 
 use crate::files::{ReadCache, SeenFile};
+use crate::tools::todo::{self, Todo};
 use crate::tools::tool::Call;
 
 /// The engine's memory of one session.
@@ -24,6 +25,8 @@ pub struct Conversation {
     calls: Vec<Call>,
     /// Every call id there is: the model must not use one twice.
     call_ids: Arc<HashSet<ToolUseId>>,
+    /// What is to be done, as the newest `TodoWrite` left it.
+    todos: Vec<Todo>,
     pub read_cache: ReadCache,
     /// Where tools are, if it is no longer the session's own folder.
     pub cwd: Option<AbsPath>,
@@ -63,6 +66,18 @@ impl Conversation {
     #[must_use]
     pub fn call_ids(&self) -> Arc<HashSet<ToolUseId>> {
         Arc::clone(&self.call_ids)
+    }
+
+    /// What is to be done, in order.
+    #[must_use]
+    pub fn todos(&self) -> &[Todo] {
+        &self.todos
+    }
+
+    /// Whether the newest answer called the tool of that name.
+    #[must_use]
+    pub fn has_called(&self, tool: &str) -> bool {
+        self.calls.iter().any(|call| call.name == tool)
     }
 
     /// What the newest user message is, for a model that answers it.
@@ -116,6 +131,13 @@ impl Conversation {
     }
 
     fn fold_user(&mut self, user: &UserMessage) {
+        for block in &user.content {
+            let Block::ToolResult { tool_use_id, is_error: false, .. } = block else { continue };
+            let call = self.calls.iter().find(|call| call.id == *tool_use_id && call.name == todo::NAME);
+            if let Some(todos) = call.and_then(|call| todo::written(&call.input)) {
+                self.todos = todos;
+            }
+        }
         self.say(user.message, Role::User, &user.content, None);
     }
 
@@ -183,3 +205,6 @@ pub fn seen_fact(seen: &SeenFile) -> SeenFact {
         range: seen.range,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,7 @@ use super::said;
 use super::tally::{Bill, Tally};
 use crate::tools::executor::Executor;
 use crate::tools::run::{Interruption, Means};
+use crate::tools::sleep;
 use crate::tools::tool::ToolContext;
 
 /// The hands of one submission.
@@ -112,10 +113,11 @@ impl<'a> EngineHands<'a> {
     fn tool_context(&self) -> ToolContext {
         let meta = &self.around.meta;
         ToolContext {
+            session: self.around.session,
             cwd: self.conversation.cwd.clone().unwrap_or_else(|| meta.cwd.clone()),
             allowed: Arc::clone(&self.allowed),
             environment: Arc::clone(&self.environment),
-            outputs: self.kit.data_dir.join("sessions").join(self.around.session.to_string()).join("outputs"),
+            outputs: self.kit.folder_of(self.around.session).join("outputs"),
             read_cache: self.conversation.read_cache.clone(),
         }
     }
@@ -332,7 +334,8 @@ impl Hands for EngineHands<'_> {
     }
 
     async fn gather(&mut self) -> Observed<Gathered> {
-        let leased = self.cancel.race(self.around.ledger.lease(Slept::No)).await.ok_or(Cut::Interrupted)?;
+        let slept = if self.conversation.has_called(sleep::NAME) { Slept::Yes } else { Slept::No };
+        let leased = self.cancel.race(self.around.ledger.lease(slept)).await.ok_or(Cut::Interrupted)?;
         self.leased = leased.len();
         Ok(Gathered { commands: u32::try_from(leased.len()).unwrap_or(u32::MAX), attachments: 0 })
     }

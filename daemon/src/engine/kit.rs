@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use agentd_core::tools::ToolSpec;
 use agentd_types::config::Settings;
-use agentd_types::{AbsPath, Timestamp};
+use agentd_types::{AbsPath, SessionId, Timestamp};
 
 use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::models::Models;
 use crate::settings::Folders;
+use crate::tools::bash::survivors::Survivors;
 use crate::tools::registry::ToolRegistry;
 use crate::tools::survey::Survey;
 
@@ -30,6 +31,29 @@ pub struct Kit {
     pub home: Option<AbsPath>,
     /// The daemon's own folders: never touched by a tool without a question.
     pub protected: Vec<AbsPath>,
+    /// What commands left running, by session.
+    pub survivors: Survivors,
+}
+
+impl Kit {
+    /// Where a session keeps files of its own.
+    #[must_use]
+    pub fn folder_of(&self, session: SessionId) -> AbsPath {
+        self.data_dir.join("sessions").join(session.to_string())
+    }
+
+    /// Ends what a deleted session left running, and removes its files.
+    pub async fn forget(&self, session: SessionId) {
+        self.survivors.end(session).await;
+        let folder = self.folder_of(session);
+        if std::fs::symlink_metadata(folder.as_path()).is_err() {
+            return;
+        }
+        let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(folder.as_path())).await;
+        if let Ok(Err(error)) = removed {
+            tracing::warn!(%session, %error, "the files of a deleted session could not be removed");
+        }
+    }
 }
 
 /// The day of `now` in the machine's time zone, `2026-12-01`.

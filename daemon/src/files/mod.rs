@@ -2,5 +2,6 @@
 
 pub mod freshness;
 pub mod open;
+pub mod text;
 
 pub use freshness::{ReadCache, SeenFile};

@@ -1,12 +1,15 @@
 //! Opening and replacing files safely: only regular files, never blocking on a pipe or a device, replaced in one step.
 //! Everything here blocks: callers use `spawn_blocking`. No permission is decided here.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use agentd_types::AbsPath;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 use super::freshness::SeenFile;
 
@@ -18,7 +21,26 @@ pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
 pub struct Content {
     pub bytes: Vec<u8>,
     pub seen: SeenFile,
-    pub mode: u32,
+    pub standing: Standing,
+}
+
+/// What a file is besides its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    mode: u32,
+    owner: (u32, u32),
+    /// Device, inode, length, modification time: whether it is still the same.
+    stamp: (u64, u64, u64, i64, i64),
+}
+
+impl Standing {
+    fn of(meta: &fs::Metadata) -> Standing {
+        Standing {
+            mode: meta.permissions().mode() & 0o7777,
+            owner: (meta.uid(), meta.gid()),
+            stamp: (meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()),
+        }
+    }
 }
 
 /// Why a file cannot be used; says what to do where that helps.
@@ -32,22 +54,66 @@ pub enum FileError {
     Special(AbsPath),
     #[error("{0} has {1} bytes, more than {MAX_BYTES}; use Bash to look at parts of it")]
     TooLarge(AbsPath, u64),
+    #[error("{0} leads elsewhere than a moment ago, when it was allowed; nothing was opened")]
+    Moved(AbsPath),
+    #[error("{0} is read-only; it was left alone")]
+    ReadOnly(AbsPath),
+    #[error("{0} changed at this very moment; read it again")]
+    Changed(AbsPath),
     #[error("{path}: {error}")]
     Io { path: AbsPath, error: io::Error },
+}
+
+/// A file by the name it was given and the one it has with links resolved. What is opened is the latter, without following a
+/// link: one that was put in its way since does not lead elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub path: AbsPath,
+    pub real: AbsPath,
+}
+
+impl Place {
+    /// Where `path` leads now.
+    #[must_use]
+    pub fn of(path: AbsPath) -> Place {
+        Place { real: resolve(&path), path }
+    }
+
+    fn error(&self, error: io::Error) -> FileError {
+        match Errno::from_io_error(&error) {
+            Some(Errno::LOOP) => FileError::Moved(self.path.clone()),
+            Some(_) | None => FileError::Io { path: self.path.clone(), error },
+        }
+    }
+
+    fn errno(&self, errno: Errno) -> FileError {
+        self.error(errno.into())
+    }
+}
+
+/// Opens `path` beneath `at`, following no link; by name alone where the system cannot promise that.
+fn open_no_links(at: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::CLOEXEC;
+    match rustix::fs::openat2(at, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(at, path, flags | OFlags::NOFOLLOW, Mode::empty()),
+        opened => opened,
+    }
 }
 
 /// Reads the whole file.
 ///
 /// # Errors
 /// [`FileError`], named.
-pub fn read(path: &AbsPath) -> Result<Content, FileError> {
-    let io = |error: io::Error| FileError::Io { path: path.clone(), error };
+pub fn read(place: &Place) -> Result<Content, FileError> {
+    let path = &place.path;
+    let io = |error: io::Error| place.error(error);
     // Non-blocking: opening a pipe without a writer must not hang.
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let mut file = match OpenOptions::new().read(true).custom_flags(nonblocking).open(path.as_path()) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileError::Missing(path.clone(), near(path))),
-        Err(error) => return Err(io(error)),
+    let mut file = match open_no_links(CWD, place.real.as_path(), OFlags::RDONLY | OFlags::NONBLOCK) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Err(FileError::Missing(path.clone(), near(path))),
+        // A socket, or a device without a driver.
+        Err(Errno::NXIO) => return Err(FileError::Special(path.clone())),
+        Err(errno) => return Err(place.errno(errno)),
     };
     let meta = file.metadata().map_err(io)?;
     if meta.is_dir() {
@@ -65,7 +131,7 @@ pub fn read(path: &AbsPath) -> Result<Content, FileError> {
         return Err(FileError::TooLarge(path.clone(), bytes.len() as u64));
     }
     let seen = seen(path, &meta, &bytes);
-    Ok(Content { bytes, seen, mode: meta.permissions().mode() & 0o7777 })
+    Ok(Content { bytes, seen, standing: Standing::of(&meta) })
 }
 
 /// What is known of the file to be replaced.
@@ -73,40 +139,76 @@ pub fn read(path: &AbsPath) -> Result<Content, FileError> {
 pub enum Target {
     /// It does not exist: made with the process's default mode, and refused if something came to be there meanwhile.
     New,
-    /// It exists, with these mode bits, and keeps them.
-    Existing(u32),
+    /// It exists, was this when it was read, and keeps mode and owner. One that became another is not replaced, nor is one
+    /// that we may not write.
+    Existing(Standing),
 }
 
-/// Replaces the file's content in one step: a reader sees the old or the new one. Follows a link to its target, keeps
-/// the mode, makes missing folders.
+/// Replaces the file's content in one step: a reader sees the old or the new one. A link stays a link, its target is replaced;
+/// the mode is kept, missing folders are made.
 ///
 /// # Errors
 /// [`FileError`]; the file is untouched then.
-pub fn replace(path: &AbsPath, bytes: &[u8], known: Target) -> Result<SeenFile, FileError> {
-    let io = |error: io::Error| FileError::Io { path: path.clone(), error };
-    let target = resolve(path);
-    let folder = target.as_path().parent().unwrap_or(Path::new("/")).to_path_buf();
-    fs::create_dir_all(&folder).map_err(io)?;
+pub fn replace(place: &Place, bytes: &[u8], known: Target) -> Result<SeenFile, FileError> {
+    let path = &place.path;
+    let io = |error: io::Error| place.error(error);
+    let (Some(folder), Some(name)) = (place.real.as_path().parent(), place.real.as_path().file_name()) else {
+        return Err(FileError::Folder(path.clone()));
+    };
+    let folder = open_folder(folder, known).map_err(|errno| place.errno(errno))?;
+    // The folder that is open, whatever its name stands for by now.
+    let folder_path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    let target = folder_path.join(name);
+    if let Target::Existing(_) = known
+        && let Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) = rustix::fs::access(&target, rustix::fs::Access::WRITE_OK)
+    {
+        return Err(FileError::ReadOnly(path.clone()));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".agentd-");
     if known == Target::New {
         // The system takes the process's umask off this.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut temp = builder.tempfile_in(&folder).map_err(io)?;
+    let mut temp = builder.tempfile_in(&folder_path).map_err(io)?;
     temp.write_all(bytes).map_err(io)?;
-    if let Target::Existing(mode) = known {
-        temp.as_file().set_permissions(fs::Permissions::from_mode(mode)).map_err(io)?;
+    if let Target::Existing(was) = known {
+        let (uid, gid) = was.owner;
+        if Standing::of(&temp.as_file().metadata().map_err(io)?).owner != was.owner {
+            // As far as we may: a file of somebody else that we may write becomes ours.
+            let _ = std::os::unix::fs::fchown(temp.as_file(), Some(uid), Some(gid));
+        }
+        temp.as_file().set_permissions(fs::Permissions::from_mode(was.mode)).map_err(io)?;
     }
     // Before the rename: after a power cut the name must not stand for an empty file.
     temp.as_file().sync_data().map_err(io)?;
+    if let Target::Existing(was) = known
+        && fs::symlink_metadata(&target).map_or(true, |now| Standing::of(&now).stamp != was.stamp)
+    {
+        return Err(FileError::Changed(path.clone()));
+    }
     let persisted = match known {
-        Target::New => temp.persist_noclobber(target.as_path()),
-        Target::Existing(_) => temp.persist(target.as_path()),
+        Target::New => temp.persist_noclobber(&target),
+        Target::Existing(_) => temp.persist(&target),
     };
     let file: File = persisted.map_err(|error| io(error.error))?;
     let meta = file.metadata().map_err(io)?;
     Ok(seen(path, &meta, bytes))
+}
+
+/// Opens the folder without following a link; for a new file missing ones are made on the way.
+fn open_folder(folder: &Path, known: Target) -> Result<OwnedFd, Errno> {
+    match (open_no_links(CWD, folder, OFlags::DIRECTORY | OFlags::RDONLY), known, folder.parent(), folder.file_name()) {
+        (Err(Errno::NOENT), Target::New, Some(parent), Some(name)) => {
+            let parent = open_folder(parent, known)?;
+            match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
+                // Somebody else made it meanwhile.
+                Ok(()) | Err(Errno::EXIST) => open_no_links(parent.as_fd(), Path::new(name), OFlags::DIRECTORY | OFlags::RDONLY),
+                Err(errno) => Err(errno),
+            }
+        }
+        (opened, _, _, _) => opened,
+    }
 }
 
 /// Links that lead nowhere yet which are followed at most, as many as the system follows.

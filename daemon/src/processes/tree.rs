@@ -53,6 +53,8 @@ pub enum Reason {
     Lost,
     /// Others took its place.
     TooMany,
+    /// The session it belongs to is no more.
+    SessionDeleted,
 }
 
 /// What became of a tree that was ended.

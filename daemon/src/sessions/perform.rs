@@ -57,6 +57,7 @@ impl Actor {
             Effect::Close => {
                 // `system: deleted` is on disk: a failure here leaves it to the next start.
                 self.shared.store.forget(self.id, Box::new(|_| {})).await;
+                self.shared.kit.forget(self.id).await;
                 self.closed = true;
             }
         }

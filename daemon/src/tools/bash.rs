@@ -1,7 +1,7 @@
 //! `Bash`: a command line under a shim, ended as a whole tree. Its memory is bounded whatever is printed.
 
 mod script;
-mod survivors;
+pub mod survivors;
 pub(super) mod verdict;
 
 use std::time::Duration;
@@ -59,8 +59,8 @@ pub struct Bash {
 
 impl Bash {
     #[must_use]
-    pub fn new(shims: Shims) -> Bash {
-        Bash { spec: input::spec::<Input>("Bash", include_str!("bash.md")), shims, survivors: Survivors::default() }
+    pub fn new(shims: Shims, survivors: Survivors) -> Bash {
+        Bash { spec: input::spec::<Input>("Bash", include_str!("bash.md")), shims, survivors }
     }
 
     async fn run(&self, wanted: Input, call: CallContext<'_>) -> Result<ToolOutput, ToolFailure> {
@@ -83,7 +83,7 @@ impl Bash {
         let text = match &end {
             End::Exited(exit) => {
                 if !exit.survivors.is_empty() {
-                    self.survivors.keep(tree, pipe);
+                    self.survivors.keep(call.context.session, tree, pipe);
                 }
                 verdict::ended(exit, &output)
             }

@@ -1,17 +1,18 @@
-//! `Edit`: one exact replacement in a file that was read. Bytes outside of it stay; a file that is no UTF-8 is left alone.
+//! `Edit`: one exact replacement in a file that was read. Bytes outside of it stay; a file that is no text is left alone.
 
 use agentd_core::permission::Subject;
-use agentd_core::tools::edit::{Which, edit};
+use agentd_core::tools::alike::Likeness;
+use agentd_core::tools::edit::{Edited, Which, edit};
 use agentd_core::tools::{CallTraits, Concurrency, Effects, InterruptBehavior, ToolSpec};
 use agentd_types::{AbsPath, Json};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::change::change;
 use super::input;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
-use super::write::is_fresh;
 use crate::files::SeenFile;
-use crate::files::open::{self, Target};
+use crate::files::open::Place;
 
 /// Lines around the change that the result shows.
 const AROUND: usize = 3;
@@ -61,29 +62,35 @@ impl Tool for Edit {
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let wanted: Input = input::read("Edit", input)?;
-            let path = call.context.cwd.join(&wanted.file_path);
-            let known = call.context.read_cache.get(&path).cloned();
-            let (seen, text) = input::blocking(move || replace(&path, known.as_ref(), &wanted)).await??;
+            let place = input::allowed(&call)?;
+            let known = call.context.read_cache.get(&place.path).cloned();
+            let (seen, text) = input::blocking(move || replace(&place, known.as_ref(), &wanted)).await??;
             Ok(ToolOutput { changes: vec![ContextChange::Seen(seen)], ..ToolOutput::text(text) })
         })
     }
 }
 
-fn replace(path: &AbsPath, known: Option<&SeenFile>, wanted: &Input) -> Result<(SeenFile, String), ToolFailure> {
-    let tell = |text: String| ToolFailure::TellModel(text);
-    let content = open::read(path).map_err(|error| tell(error.to_string()))?;
-    is_fresh(&content.seen, known)?;
-    let text = std::str::from_utf8(&content.bytes)
-        .map_err(|_| tell(format!("{path} is not UTF-8; it was left alone: change it with a tool that knows its encoding")))?;
+fn replace(place: &Place, known: Option<&SeenFile>, wanted: &Input) -> Result<(SeenFile, String), ToolFailure> {
     let which = if wanted.replace_all { Which::All } else { Which::Only };
-    let edited = edit(text, &wanted.old_string, &wanted.new_string, which).map_err(|error| tell(format!("{path}: {error}")))?;
-    let seen = open::replace(path, edited.text.as_bytes(), Target::Existing(content.mode)).map_err(|error| tell(error.to_string()))?;
+    change(place, known, |text| {
+        let edited = edit(text, &wanted.old_string, &wanted.new_string, which).map_err(|error| error.to_string())?;
+        let shown = shown(&place.path, &edited);
+        Ok((edited.text, shown))
+    })
+}
+
+/// The changed lines, with some around them.
+fn shown(path: &AbsPath, edited: &Edited) -> String {
     let first = edited.lines.0.saturating_sub(AROUND).max(1);
     let count = (edited.lines.1 + AROUND + 1 - first).min(SHOWN);
+    let forgiven = match edited.likeness {
+        Likeness::Exact | Likeness::LineEnds => "",
+        Likeness::Characters | Likeness::Trailing => " (found but for quotes or spaces: those of the file were kept)",
+    };
     let place = if edited.replaced == 1 { "Now" } else { "Around the first, now" };
-    let mut shown = format!("{path}: {} replaced. {place}:\n", edited.replaced);
+    let mut shown = format!("{path}: {} replaced{forgiven}. {place}:\n", edited.replaced);
     for (line, number) in edited.text.lines().zip(1u64..).skip(first - 1).take(count) {
         shown.push_str(&input::numbered(number, line));
     }
-    Ok((seen, shown))
+    shown
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use self::file::search_file;
 use self::report::Report;
 use super::input;
-use super::search::{self, Bounds, Pattern};
+use super::search::{self, Bounds, Hidden, Pattern, Walk};
 use super::tool::{Boxed, CallContext, Tool, ToolContext, ToolFailure, ToolOutput};
 
 /// Bytes of a compiled pattern.
@@ -137,28 +137,31 @@ impl Tool for Grep {
         Box::pin(async move {
             let wanted: Input = input::read("Grep", input)?;
             let (place, cwd) = (search::place(call.context, wanted.path.as_ref()), call.context.cwd.clone());
-            let text = search::bounded(&call, move |bounds| look(&wanted, &place, &cwd, bounds)).await??;
+            let policy = call.policy.clone();
+            let look = move |bounds: &Bounds| look(&wanted, &place, &cwd, &Hidden::new(&policy, &place), bounds);
+            let text = search::bounded(&call, look).await??;
             Ok(ToolOutput::text(text))
         })
     }
 }
 
-fn look(wanted: &Input, place: &AbsPath, cwd: &AbsPath, bounds: &Bounds) -> Result<String, ToolFailure> {
+fn look(wanted: &Input, place: &AbsPath, cwd: &AbsPath, hidden: &Hidden, bounds: &Bounds) -> Result<String, ToolFailure> {
     let matcher = wanted.matcher()?;
     let found =
         std::fs::metadata(place.as_path()).map_err(|error| ToolFailure::TellModel(format!("{place} cannot be searched: {error}")))?;
     let mut report = Report::new(wanted, cwd);
     let stop = if found.is_dir() {
         let pattern = wanted.glob.as_deref().map(Pattern::new).transpose()?;
-        search::walk(place.as_path(), search::types(wanted.kind.as_ref())?, bounds, |path, _| {
+        search::walk(place.as_path(), search::types(wanted.kind.as_ref())?, hidden, bounds, |path, _| {
             let below = path.strip_prefix(place.as_path()).unwrap_or(&path);
-            if !report.is_full() && pattern.as_ref().is_none_or(|pattern| pattern.takes(below)) {
+            if pattern.as_ref().is_none_or(|pattern| pattern.takes(below)) {
                 search_file(&path, &matcher, wanted, bounds, &mut report);
             }
+            if report.is_full() { Walk::Enough } else { Walk::On }
         })
     } else {
         search_file(place.as_path(), &matcher, wanted, bounds, &mut report);
         bounds.reached()
     };
-    Ok(report.finish(stop))
+    Ok(report.finish(stop, &hidden.note()))
 }

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::tool::{Boxed, ToolContext, ToolFailure};
-use crate::files::open;
+use super::tool::{Boxed, CallContext, ToolContext, ToolFailure};
+use crate::files::open::Place;
 
 /// The input as `T`; a wrong one is told with field and reason.
 pub fn read<T: DeserializeOwned + JsonSchema>(tool: &str, input: &Json) -> Result<T, ToolFailure> {
@@ -68,10 +68,31 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
     tokio::task::spawn_blocking(work).await.map_err(|error| ToolFailure::TellModel(format!("the file could not be worked on: {error}")))
 }
 
+/// Blocking work that changes nothing: a cancel does not wait for it.
+pub async fn until_cancelled<T: Send + 'static>(
+    call: &CallContext<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolFailure> {
+    tokio::select! {
+        biased;
+        () = call.cancel.cancelled() => Err(ToolFailure::TellModel("it was cancelled".to_owned())),
+        done = blocking(work) => done,
+    }
+}
+
 /// What editing `file_path` is about, links resolved.
 pub fn editing<'a>(context: &'a ToolContext, file_path: String) -> Boxed<'a, Result<Subject, ToolFailure>> {
     Box::pin(async move {
         let path = context.cwd.join(&file_path);
-        blocking(move || Subject::Edit { real: open::resolve(&path), path }).await
+        let Place { path, real } = blocking(move || Place::of(path)).await?;
+        Ok(Subject::Edit { path, real })
     })
+}
+
+/// The file that was allowed, as it was allowed.
+pub fn allowed(call: &CallContext<'_>) -> Result<Place, ToolFailure> {
+    match call.subject {
+        Subject::Read { path, real } | Subject::Edit { path, real } => Ok(Place { path: path.clone(), real: real.clone() }),
+        Subject::Command { .. } | Subject::Other => Err(ToolFailure::TellModel("no file was allowed to this call".to_owned())),
+    }
 }

@@ -26,3 +26,6 @@ pub(super) async fn bounded(parts: Vec<ResultPart>, most: usize, outputs: &AbsPa
     let preview = ResultPart::Text { text: kept.finish(Counts::AsSuccess).await };
     std::iter::once(preview).chain(others).collect()
 }
+
+#[cfg(test)]
+mod tests;

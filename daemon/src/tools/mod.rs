@@ -2,19 +2,21 @@
 
 pub mod ask;
 pub mod bash;
+mod change;
 mod edit;
 pub mod executor;
 mod glob;
 mod grep;
 mod input;
 mod large;
+mod notebook_edit;
 mod output;
 mod read;
 pub mod registry;
 pub mod run;
 mod search;
-mod sleep;
+pub(crate) mod sleep;
 pub mod survey;
-mod todo;
+pub(crate) mod todo;
 pub mod tool;
 mod write;

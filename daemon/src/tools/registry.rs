@@ -7,6 +7,7 @@ use agentd_core::tools::ToolSpec;
 use super::edit::Edit;
 use super::glob::Glob;
 use super::grep::Grep;
+use super::notebook_edit::NotebookEdit;
 use super::read::Read;
 use super::sleep::Sleep;
 use super::todo::TodoWrite;
@@ -52,6 +53,7 @@ pub fn built_in_files() -> Vec<Arc<dyn Tool>> {
         Arc::new(Read::new()),
         Arc::new(Write::new()),
         Arc::new(Edit::new()),
+        Arc::new(NotebookEdit::new()),
         Arc::new(Glob::new()),
         Arc::new(Grep::new()),
         Arc::new(TodoWrite::new()),

@@ -163,11 +163,11 @@ impl Means<'_> {
             (Stage::Streaming, Look::WouldAsk) => return Done::WouldAsk,
             (Stage::Streaming | Stage::Stored, Look::Denied { message }) => return Done::Denied { message },
             (Stage::Streaming, Look::Go) if !tool.asks(&call.input).is_empty() => return Done::WouldAsk,
-            (Stage::Streaming | Stage::Stored, Look::Go) => return self.answered(tool.as_ref(), one, &call.input, effects, &gate).await,
+            (Stage::Streaming | Stage::Stored, Look::Go) => return self.answered(tool.as_ref(), one, &call.input, &subject, &gate).await,
             (Stage::Stored, Look::WouldAsk) => {}
         }
         match gate.pass(&call.id, name, &call.input, effects, &subject).await {
-            Passage::Go { updated_input: None, .. } => self.answered(tool.as_ref(), one, &call.input, effects, &gate).await,
+            Passage::Go { updated_input: None, .. } => self.answered(tool.as_ref(), one, &call.input, &subject, &gate).await,
             Passage::Go { updated_input: Some(input), by } => self.changed(tool.as_ref(), one, &input, by, &gate).await,
             Passage::Denied { message } => Done::Denied { message },
             Passage::Open => Done::Open,
@@ -177,16 +177,16 @@ impl Means<'_> {
     }
 
     /// What the call wants to know is asked first; the answers are its input's.
-    async fn answered(&self, tool: &dyn Tool, one: &OneCall, input: &Json, effects: Effects, gate: &Gate<'_>) -> Done {
+    async fn answered(&self, tool: &dyn Tool, one: &OneCall, input: &Json, subject: &Subject, gate: &Gate<'_>) -> Done {
         let questions = tool.asks(input);
         if questions.is_empty() {
-            return self.start(tool, one, input, effects, None).await;
+            return self.start(tool, one, input, subject, None).await;
         }
         let texts: Vec<String> = questions.iter().map(|it| it.question.clone()).collect();
         match gate.ask_person(&one.call.id, questions).await {
             Said::Answers(answers) => {
                 let said: Vec<(String, String)> = texts.into_iter().zip(answers.into_iter().map(|it| it.join(", "))).collect();
-                self.start(tool, one, &with_answers(input, &said), effects, None).await
+                self.start(tool, one, &with_answers(input, &said), subject, None).await
             }
             Said::Denied { message } => Done::Denied { message },
             Said::Open => Done::Open,
@@ -201,12 +201,11 @@ impl Means<'_> {
             Ok(subject) => subject,
             Err(failure) => return refused(failure, How::NotRun),
         };
-        let effects = tool.traits(input).effects;
         if let Some(message) = gate.forbids(&tool.spec().name, &subject) {
             return Done::Denied { message };
         }
         let who = by.as_ref().map_or_else(|| "somebody".to_owned(), ToString::to_string);
-        match self.start(tool, one, input, effects, by).await {
+        match self.start(tool, one, input, &subject, by).await {
             Done::Result { mut parts, how, changes } => {
                 parts.insert(0, part(format!("[The input was changed by {who} before it ran: {input}]")));
                 Done::Result { parts, how, changes }
@@ -215,12 +214,12 @@ impl Means<'_> {
         }
     }
 
-    async fn start(&self, tool: &dyn Tool, one: &OneCall, input: &Json, effects: Effects, by: Option<Origin>) -> Done {
+    async fn start(&self, tool: &dyn Tool, one: &OneCall, input: &Json, subject: &Subject, by: Option<Origin>) -> Done {
         if let Some(ended) = self.ended(one) {
             return ended;
         }
         let OneCall { call, context, token, .. } = one;
-        if let Effects::SideEffects = effects {
+        if let Effects::SideEffects = tool.traits(input).effects {
             let changed = *input != call.input;
             let started = ToolStarted {
                 tool_use: call.id.clone(),
@@ -233,7 +232,8 @@ impl Means<'_> {
             }
         }
         let progress = |text: String| self.log.progress(&call.id, text);
-        let context = CallContext { id: &call.id, context, progress: &progress, cancel: token.clone() };
+        let policy = (self.policy)(context);
+        let context = CallContext { id: &call.id, context, subject, policy: &policy, progress: &progress, cancel: token.clone() };
         let outputs = context.context.outputs.clone();
         // A tool that panics fails its call, not its session.
         let called = match AssertUnwindSafe(async { tool.call(input, context).await }).catch_unwind().await {

@@ -1,6 +1,7 @@
 //! What Glob and Grep share: walking a folder with ignore rules, patterns of file names, bounds. It opens no file.
 
 mod bounds;
+mod hidden;
 mod pattern;
 
 use std::path::{Path, PathBuf};
@@ -11,11 +12,12 @@ use ignore::types::{Types, TypesBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
 pub use bounds::{Bounds, Stop};
+pub use hidden::Hidden;
 pub use pattern::Pattern;
 
 use super::input;
 use super::tool::{CallContext, ToolContext, ToolFailure};
-use crate::files::open;
+use crate::files::open::Place;
 
 /// Entries one walk visits.
 const MAX_ENTRIES: usize = 500_000;
@@ -27,7 +29,8 @@ pub fn place(context: &ToolContext, path: Option<&String>) -> AbsPath {
 
 /// Searching is reading that folder.
 pub async fn reading(place: AbsPath) -> Result<Subject, ToolFailure> {
-    input::blocking(move || Subject::Read { real: open::resolve(&place), path: place }).await
+    let Place { path, real } = input::blocking(move || Place::of(place)).await?;
+    Ok(Subject::Read { path, real })
 }
 
 /// Runs `work` off the runtime's threads; a cancel ends it at its next look at its bounds.
@@ -60,9 +63,22 @@ pub fn types(name: Option<&String>) -> Result<Option<Types>, ToolFailure> {
     })
 }
 
+/// Whether a walk goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walk {
+    On,
+    Enough,
+}
+
 /// The regular files below `root`, by path, ignore rules applied; links are not followed, `.git` is left out. Ends early when
 /// the bounds say so, and tells why.
-pub fn walk(root: &Path, types: Option<Types>, bounds: &Bounds, mut each: impl FnMut(PathBuf, &DirEntry)) -> Option<Stop> {
+pub fn walk(
+    root: &Path,
+    types: Option<Types>,
+    hidden: &Hidden,
+    bounds: &Bounds,
+    mut each: impl FnMut(PathBuf, &DirEntry) -> Walk,
+) -> Option<Stop> {
     let mut builder = WalkBuilder::new(root);
     builder.hidden(false).require_git(false).follow_links(false).filter_entry(|entry| entry.file_name() != ".git");
     builder.sort_by_file_path(Path::cmp);
@@ -78,8 +94,11 @@ pub fn walk(root: &Path, types: Option<Types>, bounds: &Bounds, mut each: impl F
         }
         // What cannot be listed has no files for us.
         let Ok(entry) = entry else { continue };
-        if entry.file_type().is_some_and(|kind| kind.is_file()) {
-            each(entry.path().to_path_buf(), &entry);
+        if entry.file_type().is_some_and(|kind| kind.is_file())
+            && !hidden.hides(entry.path())
+            && let Walk::Enough = each(entry.path().to_path_buf(), &entry)
+        {
+            return None;
         }
     }
     None

@@ -1,4 +1,4 @@
-//! `Sleep`: waits. It ends at once when it is cancelled, and typing may end it.
+//! `Sleep`: waits. It ends at once when it is cancelled.
 
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ use tokio::time::Instant;
 use super::input;
 use super::tool::{Boxed, CallContext, Tool, ToolContext, ToolFailure, ToolOutput};
 
+/// The tool's name.
+pub const NAME: &str = "Sleep";
 /// Seconds one call may wait: a day.
 const LONGEST: u64 = 24 * 60 * 60;
 
@@ -28,7 +30,7 @@ pub struct Sleep {
 
 impl Sleep {
     pub fn new() -> Sleep {
-        Sleep { spec: input::spec::<Input>("Sleep", include_str!("sleep.md")) }
+        Sleep { spec: input::spec::<Input>(NAME, include_str!("sleep.md")) }
     }
 }
 
@@ -43,7 +45,7 @@ impl Tool for Sleep {
 
     fn check<'a>(&'a self, input: &'a Json, _context: &'a ToolContext) -> Boxed<'a, Result<Subject, ToolFailure>> {
         Box::pin(async move {
-            let wanted: Input = input::read("Sleep", input)?;
+            let wanted: Input = input::read(NAME, input)?;
             match wanted.seconds {
                 1..=LONGEST => Ok(Subject::Other),
                 other => Err(ToolFailure::TellModel(format!("seconds must be from 1 to {LONGEST}, not {other}"))),
@@ -53,7 +55,7 @@ impl Tool for Sleep {
 
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
-            let wanted: Input = input::read("Sleep", input)?;
+            let wanted: Input = input::read(NAME, input)?;
             let since = Instant::now();
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(wanted.seconds)) => Ok(ToolOutput::text(format!("Slept {} s.", wanted.seconds))),

@@ -14,30 +14,41 @@ const MAX_ITEMS: usize = 200;
 /// Characters of an item.
 const MAX_CHARS: usize = 2_000;
 
+/// The tool's name.
+pub const NAME: &str = "TodoWrite";
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// The whole list, in order.
-    todos: Vec<Item>,
+    todos: Vec<Todo>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+/// One thing that is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Item {
+pub struct Todo {
     /// What is to be done.
-    content: String,
-    status: Status,
+    pub content: String,
+    pub status: Status,
     /// The same while it is being done: "Running the tests".
     #[serde(rename = "activeForm")]
-    active_form: String,
+    pub active_form: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+pub enum Status {
     Pending,
     InProgress,
     Completed,
+}
+
+/// The list that a call with this input wrote; none if it is no such input.
+#[must_use]
+pub fn written(input: &Json) -> Option<Vec<Todo>> {
+    input.read::<Input>().ok().map(|wanted| wanted.todos)
 }
 
 pub struct TodoWrite {
@@ -46,7 +57,7 @@ pub struct TodoWrite {
 
 impl TodoWrite {
     pub fn new() -> TodoWrite {
-        TodoWrite { spec: input::spec::<Input>("TodoWrite", include_str!("todo.md")) }
+        TodoWrite { spec: input::spec::<Input>(NAME, include_str!("todo.md")) }
     }
 }
 
@@ -62,7 +73,7 @@ impl Tool for TodoWrite {
 
     fn check<'a>(&'a self, input: &'a Json, _context: &'a ToolContext) -> Boxed<'a, Result<Subject, ToolFailure>> {
         Box::pin(async move {
-            let wanted: Input = input::read("TodoWrite", input)?;
+            let wanted: Input = input::read(NAME, input)?;
             if wanted.todos.len() > MAX_ITEMS {
                 let count = wanted.todos.len();
                 return Err(ToolFailure::TellModel(format!("{count} items are too many; at most {MAX_ITEMS}: drop what is completed")));
@@ -83,7 +94,7 @@ impl Tool for TodoWrite {
 
     fn call<'a>(&'a self, input: &'a Json, _call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
-            let wanted: Input = input::read("TodoWrite", input)?;
+            let wanted: Input = input::read(NAME, input)?;
             let count = |status| wanted.todos.iter().filter(|item| item.status == status).count();
             let (pending, doing, done) = (count(Status::Pending), count(Status::InProgress), count(Status::Completed));
             let advice = if doing > 1 { " Work on one at a time: keep one in_progress." } else { "" };

@@ -3,12 +3,12 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use agentd_core::permission::Subject;
+use agentd_core::permission::{Policy, Subject};
 use agentd_core::query::{ModelFailure, StoreFailure};
 use agentd_core::tools::{CallTraits, ToolSpec};
 use agentd_types::content::ResultPart;
 use agentd_types::system::ToolStarted;
-use agentd_types::{AbsPath, Block, Json, ToolUseId};
+use agentd_types::{AbsPath, Block, Json, SessionId, ToolUseId};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::ReadCache;
@@ -18,7 +18,7 @@ use crate::permissions::asker::Asked;
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Bytes of text in a result, unless its tool says otherwise.
-const MAX_RESULT: usize = 400_000;
+const MAX_RESULT: usize = 100_000;
 
 /// A tool. The chain for every call: find, read the input by the schema, `check`, permission, `call`.
 pub trait Tool: Send + Sync + 'static {
@@ -53,6 +53,7 @@ pub trait Tool: Send + Sync + 'static {
 /// The shared bus: what every call of a conversation sees. A value; changes come back as [`ContextChange`]s.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
+    pub session: SessionId,
     pub cwd: AbsPath,
     /// Folders that count as allowed: the session's own first.
     pub allowed: Arc<[AbsPath]>,
@@ -68,6 +69,10 @@ pub struct ToolContext {
 pub struct CallContext<'a> {
     pub id: &'a ToolUseId,
     pub context: &'a ToolContext,
+    /// What permission was given for: files are opened there, wherever links lead by now.
+    pub subject: &'a Subject,
+    /// What is in force here: what a search must leave out.
+    pub policy: &'a Policy,
     /// Tells clients what goes on; ephemeral.
     pub progress: &'a (dyn Fn(String) + Send + Sync),
     pub cancel: CancellationToken,

@@ -1,15 +1,20 @@
-//! `Write`: a whole file, made or replaced. It never replaces what was not read, or changed since.
+//! `Write`: a whole file, made or replaced. It never replaces what was not read, or changed since, and keeps how that was written.
+
+use std::borrow::Cow;
 
 use agentd_core::permission::Subject;
+use agentd_core::tools::line_ends::{self, LineEnd};
 use agentd_core::tools::{CallTraits, Concurrency, Effects, InterruptBehavior, ToolSpec};
 use agentd_types::Json;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::change::is_fresh;
 use super::input;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
 use crate::files::SeenFile;
-use crate::files::open::{self, FileError, Target};
+use crate::files::open::{self, FileError, Place, Target};
+use crate::files::text::{Coding, NotInEncoding, decode};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -27,15 +32,6 @@ pub struct Write {
 impl Write {
     pub fn new() -> Write {
         Write { spec: input::spec::<Input>("Write", include_str!("write.md")) }
-    }
-}
-
-/// Whether a file is as it was when it was last read; what to do if not.
-pub fn is_fresh(now: &SeenFile, known: Option<&SeenFile>) -> Result<(), ToolFailure> {
-    match known {
-        None => Err(ToolFailure::TellModel(format!("{} exists and was not read yet; read it first", now.path))),
-        Some(known) if known.crc == now.crc && known.len == now.len => Ok(()),
-        Some(_) => Err(ToolFailure::TellModel(format!("{} changed since it was read; read it again", now.path))),
     }
 }
 
@@ -58,23 +54,46 @@ impl Tool for Write {
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let wanted: Input = input::read("Write", input)?;
-            let path = call.context.cwd.join(&wanted.file_path);
-            let known = call.context.read_cache.get(&path).cloned();
+            let place = input::allowed(&call)?;
+            let known = call.context.read_cache.get(&place.path).cloned();
             let lines = wanted.content.lines().count();
-            let written = input::blocking(move || {
-                let target = match open::read(&path) {
-                    Ok(now) => {
-                        is_fresh(&now.seen, known.as_ref())?;
-                        Target::Existing(now.mode)
-                    }
-                    Err(FileError::Missing(..)) => Target::New,
-                    Err(error) => return Err(ToolFailure::TellModel(error.to_string())),
-                };
-                open::replace(&path, wanted.content.as_bytes(), target).map_err(|error| ToolFailure::TellModel(error.to_string()))
-            });
-            let seen = written.await??;
-            let text = format!("{} is written ({lines} lines).", seen.path);
+            let (seen, kept) = input::blocking(move || write(&place, known.as_ref(), &wanted.content)).await??;
+            let text = format!("{} is written ({lines} lines{kept}).", seen.path);
             Ok(ToolOutput { changes: vec![ContextChange::Seen(seen)], ..ToolOutput::text(text) })
         })
     }
+}
+
+/// Writes it, and says what was kept of the file that was there.
+fn write(place: &Place, known: Option<&SeenFile>, content: &str) -> Result<(SeenFile, String), ToolFailure> {
+    let tell = |text: String| ToolFailure::TellModel(text);
+    let path = &place.path;
+    let (bytes, target, kept) = match open::read(place) {
+        Ok(now) => {
+            is_fresh(&now.seen, known)?;
+            let (bytes, kept) = like(&now.bytes, content).map_err(|why| {
+                tell(format!("{path} was left alone: {why}; write it without, or remove the file first to have it in UTF-8"))
+            })?;
+            (bytes, Target::Existing(now.standing), kept)
+        }
+        Err(FileError::Missing(..)) => (content.as_bytes().to_vec(), Target::New, String::new()),
+        Err(error) => return Err(tell(error.to_string())),
+    };
+    let seen = open::replace(place, &bytes, target).map_err(|error| tell(error.to_string()))?;
+    Ok((seen, kept))
+}
+
+/// `content` with the line ends, the encoding and the byte order mark of what it replaces; which these are, if not the usual.
+fn like(old: &[u8], content: &str) -> Result<(Vec<u8>, String), NotInEncoding> {
+    // What was no text has nothing to keep.
+    let Ok(old) = decode(old) else { return Ok((content.as_bytes().to_vec(), String::new())) };
+    let (content, ends) = match line_ends::only(&old.text) {
+        Some(LineEnd::CrLf) => (Cow::Owned(line_ends::with(content, LineEnd::CrLf)), ", CRLF line ends kept"),
+        Some(LineEnd::Lf) | None => (Cow::Borrowed(content), ""),
+    };
+    let usual = old.coding == Coding::UTF_8;
+    // A mark of its own is not written twice.
+    let content = if usual { content.as_ref() } else { content.strip_prefix('\u{feff}').unwrap_or(&content) };
+    let coding = if usual { String::new() } else { format!(", {} kept", old.coding.name()) };
+    Ok((old.coding.encode(content)?, format!("{coding}{ends}")))
 }

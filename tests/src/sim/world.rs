@@ -17,6 +17,7 @@ use agentd::sessions::{Registry, Shared};
 use agentd::settings::Folders;
 use agentd::store::memory::Operation;
 use agentd::store::{BootId, Limits, MemoryFiles, Order, Places, Setup, Stepped, Stepper, Store};
+use agentd::tools::bash::survivors::Survivors;
 use agentd::tools::registry::ToolRegistry;
 use agentd::tools::survey::Survey;
 use agentd_types::config::{Interrupted, Resume, Settings};
@@ -258,6 +259,7 @@ impl World {
             data_dir: path("/sim/data"),
             home: None,
             protected: Vec::new(),
+            survivors: Survivors::default(),
         }
     }
 

@@ -117,7 +117,9 @@ fn names_exactly(rule: &Rule, tool: &str, subject: &Subject) -> bool {
         Subject::Edit { path, .. } | Subject::Read { path, .. } => format!("/{path}"),
         Subject::Other => return false,
     };
-    rule.tool == tool && rule.specifier.as_deref() == Some(&exact)
+    // Rules of Edit speak of every tool that writes.
+    let by_name = rule.tool == tool || (rule.tool == "Edit" && matches!(subject, Subject::Edit { .. }));
+    by_name && rule.specifier.as_deref() == Some(&exact)
 }
 
 /// Rules that "allow always" would write: this command or this file, nothing wider.

@@ -1,8 +1,11 @@
 //! Tools as far as pure functions go: how they are described to a model, which run together, and how a string is edited.
 //! It never runs one.
 
+pub mod alike;
 pub mod batch;
 pub mod edit;
+pub mod line_ends;
+pub mod notebook;
 pub mod spec;
 
 pub use batch::{Batch, Manner, Stage};

@@ -1,6 +1,7 @@
 use agentd_core::permission::Subject;
 use agentd_types::{AbsPath, Json};
 
+use super::survivors::Survivors;
 use super::{Bash, Input, checked};
 use crate::processes::Shims;
 use crate::tools::input;
@@ -37,7 +38,7 @@ fn inputs_are_checked_with_advice() {
 #[test]
 fn the_model_is_shown_the_names_of_the_reference() {
     let path = AbsPath::new("/x").unwrap();
-    let bash = Bash::new(Shims::new(path.clone(), path));
+    let bash = Bash::new(Shims::new(path.clone(), path), Survivors::default());
     let schema = bash.spec().input_schema.to_string();
     for name in ["command", "timeout", "description", "run_in_background"] {
         assert!(schema.contains(&format!("\"{name}\"")), "{schema}");

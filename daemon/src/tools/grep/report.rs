@@ -10,7 +10,7 @@ use crate::tools::search::{Stop, shown};
 /// Lines or files shown unless asked otherwise.
 const PAGE: usize = 250;
 /// Bytes of text one call returns.
-const MAX_TEXT: usize = 200 * 1024;
+const MAX_TEXT: usize = 90_000;
 /// Characters of one line that is shown.
 const LINE_CHARS: usize = 500;
 /// Skipped files that are named.
@@ -139,7 +139,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    pub(super) fn finish(mut self, stop: Option<Stop>) -> String {
+    pub(super) fn finish(mut self, stop: Option<Stop>, hidden: &str) -> String {
         let offset = self.wanted.offset.unwrap_or(0);
         if self.rows == 0 {
             self.out = match offset {
@@ -157,6 +157,9 @@ impl<'a> Report<'a> {
         }
         if self.binaries > 0 && self.rows == 0 {
             self.out += &format!("[{} binary files were left at their first zero byte]\n", self.binaries);
+        }
+        if !hidden.is_empty() {
+            self.out += &format!("{hidden}\n");
         }
         if let Some(stop) = stop {
             self.out += &format!("[the search did not see everything: {stop}; look in a smaller folder]\n");

@@ -2,8 +2,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use agentd_core::permission::{Policy, Scope};
 use agentd_types::content::ResultPart;
-use agentd_types::{AbsPath, Json, ToolUseId};
+use agentd_types::permission::PermissionMode;
+use agentd_types::rule::Rule;
+use agentd_types::{AbsPath, Json, SessionId, ToolUseId};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +21,12 @@ struct Trial {
     tools: ToolRegistry,
     context: ToolContext,
     cancel: CancellationToken,
+    deny: Vec<Rule>,
+}
+
+fn policy(context: &ToolContext, deny: &[Rule]) -> Policy {
+    let scope = Scope { cwd: context.cwd.clone(), allowed: context.allowed.to_vec(), home: None, protected: Vec::new() };
+    Policy { mode: PermissionMode::Default, allow: Vec::new(), deny: deny.to_vec(), ask: Vec::new(), scope }
 }
 
 impl Trial {
@@ -25,13 +34,15 @@ impl Trial {
         let keep = tempfile::tempdir().unwrap();
         let cwd = AbsPath::new(keep.path().canonicalize().unwrap()).unwrap();
         let context = ToolContext {
+            session: SessionId::from_u128(1),
             allowed: [cwd.clone()].into(),
             environment: [].into(),
             outputs: cwd.join("out"),
             cwd,
             read_cache: ReadCache::default(),
         };
-        let trial = Trial { _keep: keep, tools: ToolRegistry::new(built_in_files()), context, cancel: CancellationToken::new() };
+        let trial =
+            Trial { _keep: keep, tools: ToolRegistry::new(built_in_files()), context, cancel: CancellationToken::new(), deny: Vec::new() };
         for (name, content) in files {
             let path = trial.context.cwd.join(name);
             fs::create_dir_all(path.as_path().parent().unwrap()).unwrap();
@@ -48,9 +59,17 @@ impl Trial {
             ToolFailure::TellModel(text) => text,
             other => panic!("{other:?}"),
         };
-        tool.check(&input, &self.context).await.map_err(told)?;
+        let subject = tool.check(&input, &self.context).await.map_err(told)?;
         let id = ToolUseId::new("t");
-        let context = CallContext { id: &id, context: &self.context, progress: &|_| {}, cancel: self.cancel.clone() };
+        let policy = policy(&self.context, &self.deny);
+        let context = CallContext {
+            id: &id,
+            context: &self.context,
+            subject: &subject,
+            policy: &policy,
+            progress: &|_| {},
+            cancel: self.cancel.clone(),
+        };
         let output = tool.call(&input, context).await.map_err(told)?;
         Ok(output
             .content
@@ -110,6 +129,26 @@ async fn glob_names_the_newest_first() {
     assert_eq!(trial.lines("Glob", json!({"pattern": "*.rs", "path": "src/deep"})).await, ["src/deep/b.rs"]);
     assert_eq!(trial.lines("Glob", json!({"pattern": "src/*.rs"})).await, ["src/a.rs"]);
     assert_eq!(trial.lines("Glob", json!({"pattern": "**/*.log"})).await, ["No file matches `**/*.log`."]);
+    let whole = trial.context.cwd.join("src/*.rs").to_string();
+    assert_eq!(trial.lines("Glob", json!({"pattern": whole})).await, ["src/a.rs"]);
+    assert_eq!(trial.lines("Glob", json!({"pattern": "../dee*/b.rs", "path": "src/deep"})).await, ["src/deep/b.rs"]);
+    assert_eq!(trial.lines("Glob", json!({"pattern": "./notes.txt"})).await, ["notes.txt"]);
+    assert_eq!(trial.lines("Glob", json!({"pattern": ".git*"})).await, [".gitignore"]);
+    let first = trial.lines("Glob", json!({"pattern": "*.rs", "head_limit": 1})).await;
+    assert_eq!(first, ["src/deep/b.rs", "[1 to 1 of 2; go on with offset 1]"]);
+}
+
+#[tokio::test]
+async fn what_a_rule_forbids_to_read_is_not_searched() {
+    let mut trial = Trial::new(&[("a/.env", b"one"), ("a/b.txt", b"one"), ("secret/c.txt", b"one")]);
+    trial.deny = ["Read(.env)", "Read(/secret/**)", "Bash"].map(|rule| rule.parse().unwrap()).to_vec();
+    let note = "[files left out because a rule forbids reading them: 2]";
+    assert_eq!(trial.lines("Grep", json!({"pattern": "one"})).await, ["a/b.txt", note]);
+    assert_eq!(trial.lines("Glob", json!({"pattern": "*"})).await, ["a/b.txt", note]);
+    // By another name, too.
+    symlink("secret", trial.context.cwd.join("link").as_path()).unwrap();
+    let through = trial.lines("Grep", json!({"pattern": "one", "path": "link"})).await;
+    assert_eq!(through, ["No matches.", "[files left out because a rule forbids reading them: 1]"]);
 }
 
 #[tokio::test]

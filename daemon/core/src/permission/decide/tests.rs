@@ -114,6 +114,19 @@ fn a_link_out_of_the_folder_is_judged_by_its_target() {
 }
 
 #[test]
+fn rules_of_edit_speak_of_every_tool_that_writes() {
+    let policy = policy(PermissionMode::Default, &["Edit(/src/**)", "Edit(//work/.git/hooks/x)"], &["Edit(/src/no.ipynb)"]);
+    for tool in ["Edit", "Write", "NotebookEdit"] {
+        assert_eq!(word(&policy, tool, &edit("/work/src/a.ipynb")), "allow", "{tool}");
+        assert_eq!(word(&policy, tool, &edit("/work/b.ipynb")), "ask", "{tool}");
+        assert_eq!(word(&policy, tool, &edit("/work/src/no.ipynb")), "deny", "{tool}");
+        // Named exactly, the dangerous class is lifted.
+        assert_eq!(word(&policy, tool, &edit("/work/.git/hooks/x")), "allow", "{tool}");
+        assert_eq!(word(&policy, tool, &edit("/work/.git/hooks/y")), "ask", "{tool}");
+    }
+}
+
+#[test]
 fn plan_mode_is_not_lifted_by_allow_rules() {
     let policy = policy(PermissionMode::Plan, &["Edit", "Bash(make:*)"], &[]);
     assert_eq!(word(&policy, "Edit", &edit("/work/a")), "ask");

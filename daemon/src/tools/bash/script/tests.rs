@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use agentd_types::AbsPath;
+use agentd_types::{AbsPath, SessionId};
 
 use super::{Moved, environment, moved};
 use crate::files::ReadCache;
@@ -11,6 +11,7 @@ use crate::tools::tool::ToolContext;
 fn context(cwd: &Path, allowed: &[&Path], environment: &[(&str, &str)]) -> ToolContext {
     let abs = |path: &Path| AbsPath::new(path).unwrap();
     ToolContext {
+        session: SessionId::from_u128(1),
         cwd: abs(cwd),
         allowed: allowed.iter().map(|path| abs(path)).collect(),
         environment: environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),

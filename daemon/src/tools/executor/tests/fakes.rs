@@ -8,7 +8,7 @@ use agentd_core::query::{FailureKind, ModelFailure, StoreFailure};
 use agentd_core::tools::{CallTraits, Concurrency, Effects, InterruptBehavior, ToolSpec};
 use agentd_types::permission::PermissionMode;
 use agentd_types::system::ToolStarted;
-use agentd_types::{AbsPath, Json, Origin};
+use agentd_types::{AbsPath, Json, Origin, SessionId};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde::{Deserialize, Serialize};
@@ -323,6 +323,7 @@ impl Trial {
         ]);
         let cwd = AbsPath::new(self.folder.path()).expect("an absolute path");
         let context = ToolContext {
+            session: SessionId::from_u128(1),
             cwd: cwd.clone(),
             allowed: [cwd.clone()].into(),
             environment: [].into(),
