@@ -2,6 +2,7 @@
 //! It decides nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentd_types::layout::{Layout, Vars};
 use agentd_types::session::SessionInfo;
@@ -21,9 +22,14 @@ use crate::sessions::keeper;
 use crate::sessions::projector::{SessionProjector, summary};
 use crate::sessions::{Registry, Shared};
 use crate::settings::{self, SettingsError};
-use crate::store::{BootId, Disk, Limits, Opened, Places, ReadError, Setup, Sled, Store};
+use crate::store::{BootId, Disk, Limits, Opened, Places, Prepared, ReadError, Setup, Sled, Store};
 use crate::tools::bash::Bash;
 use crate::tools::registry::{ToolRegistry, built_in_files};
+
+/// How long the daemon before this one has to bring its store to rest once it does not listen any more.
+const GOING_DOWN: Duration = Duration::from_millis(2_500);
+/// Between two looks whether it has.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// What the daemon is started with: values only.
 pub struct Config {
@@ -64,12 +70,12 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     for warning in &loaded.warnings {
         tracing::warn!(settings = %layout.settings, "{warning}");
     }
-    let lock = Lock::take(&layout.socket)?;
-    // Before the socket: a daemon that cannot open its store must not look as if it ran.
-    let (store, opened) = open_store(layout.data_dir.clone(), Arc::clone(&clock)).await?;
-    tell(&opened);
+    let lock = take_lock(&layout.socket).await?;
+    // Before the socket: a daemon that cannot use its folder must not look as if it ran.
+    let prepared = prepare_store(layout.data_dir.clone(), Arc::clone(&clock)).await?;
     let (bound, socket_file) = listen::bind(&lock)?;
     let models = Arc::new(Models::new(&loaded.settings, vars));
+    let outlook = models.outlook();
     let facts = Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -77,7 +83,10 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
         socket: layout.socket.clone(),
         data_dir: layout.data_dir.clone(),
         default_model: models.default_model().to_owned(),
-        provider_key_source: key_source(&models),
+        provider_key_source: outlook.key_source,
+        provider: outlook.provider.to_owned(),
+        provider_base_url: outlook.base_url,
+        provider_problem: outlook.problem,
     };
     let (stage, staged) = watch::channel(Stage::Opening);
     let (ask_drain, mut drain_asked) = mpsc::channel(4);
@@ -89,6 +98,9 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     let runtime_dir = layout.socket.parent().unwrap_or_else(|| layout.data_dir.clone());
     // Orphans of a killed daemon are gone before the first call is answered.
     processes::end_leftovers(&runtime_dir).await;
+    // Behind the socket: a lost database takes a while, calls wait.
+    let (store, opened) = blocking("opening the store", move || prepared.open()).await??;
+    tell(&opened);
     let kit = Arc::new(kit(&config, loaded.settings, models, clock, &runtime_dir));
     let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec) });
     let registry = open_sessions(shared).await?;
@@ -118,10 +130,24 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     Ok(())
 }
 
-async fn open_store(data_dir: AbsPath, clock: Arc<dyn Clock>) -> Result<(Store, Opened), BootError> {
-    let open = move || {
+/// A holder that does not listen any more is going down: it is waited for, as long as that takes no longer than a client is
+/// patient.
+async fn take_lock(socket: &AbsPath) -> Result<Lock, LockError> {
+    let until = tokio::time::Instant::now() + GOING_DOWN;
+    loop {
+        match Lock::take(socket) {
+            Err(LockError::AlreadyRunning { .. }) if !listen::is_answered(socket) && tokio::time::Instant::now() < until => {
+                tokio::time::sleep(LOCK_PAUSE).await;
+            }
+            taken => return taken,
+        }
+    }
+}
+
+async fn prepare_store(data_dir: AbsPath, clock: Arc<dyn Clock>) -> Result<Prepared, BootError> {
+    let prepare = move || {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Store::open(Setup {
+        Store::prepare(Setup {
             places: Places::within(data_dir.as_path()),
             files: Arc::new(Disk),
             shelves: Arc::new(Sled),
@@ -131,8 +157,11 @@ async fn open_store(data_dir: AbsPath, clock: Arc<dyn Clock>) -> Result<(Store, 
             limits: Limits::default(),
         })
     };
-    let opened = tokio::task::spawn_blocking(open).await;
-    Ok(opened.map_err(|error| BootError::Task { what: "opening the store", why: error.to_string() })??)
+    Ok(blocking("reading the journal", prepare).await??)
+}
+
+async fn blocking<T: Send + 'static>(what: &'static str, run: impl FnOnce() -> T + Send + 'static) -> Result<T, BootError> {
+    tokio::task::spawn_blocking(run).await.map_err(|error| BootError::Task { what, why: error.to_string() })
 }
 
 fn tell(opened: &Opened) {
@@ -145,10 +174,6 @@ fn tell(opened: &Opened) {
     for (session, why) in &opened.quarantined {
         tracing::error!(%session, why, "a session's history is damaged: it is kept apart");
     }
-}
-
-fn key_source(models: &Models) -> String {
-    models.resolve(models.default_model()).map_or_else(|_| "none".to_owned(), |provider| provider.key_source().to_owned())
 }
 
 fn kit(
@@ -177,8 +202,7 @@ fn kit(
 /// Sessions that have something to do are loaded at once; all others when they are wanted.
 async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
     let store = shared.store.clone();
-    let found = tokio::task::spawn_blocking(move || unsettled(&store));
-    let found = found.await.map_err(|error| BootError::Task { what: "reading the sessions", why: error.to_string() })??;
+    let found = blocking("reading the sessions", move || unsettled(&store)).await??;
     let mut wanting = Vec::with_capacity(found.len());
     for session in found {
         match session {

@@ -1,6 +1,7 @@
 //! One file per command, or per few that are one idea. Each connects, calls, prints.
 
 mod daemon;
+mod doctor;
 mod log;
 mod permissions;
 mod rehearse;
@@ -49,6 +50,10 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
             permissions::allow(&global, &session, &request, always, for_session).await
         }
         Command::Deny { session, request, message } => permissions::deny(&global, &session, &request, message).await,
+        Command::Doctor { rebuild_store } => {
+            let treatment = if rebuild_store { doctor::Treatment::RebuildStore } else { doctor::Treatment::Look };
+            doctor::run(&global, treatment).await
+        }
         Command::Daemon { command } => daemon::run(&global, &command).await,
     }
 }

@@ -19,7 +19,7 @@ use super::open::{Damage, Opened, Rebuilt};
 use super::places::Places;
 use super::rebuild::{self, Doubtful, RebuildError, Sources};
 use super::shelf::{Shelf, ShelfError, Shelves, Slot};
-use super::status::Told;
+use super::status::{Told, Weight};
 use super::tail::Rebuild;
 use super::tail::{Found, Indexed, Order, Restored, Tail, TailError, Waiting, What, Work};
 use crate::clock::Clock;
@@ -56,19 +56,19 @@ impl Behind {
         let now = self.clock.now();
         if let Some(cut) = &opened.cut {
             let text = format!("the end of {} was torn by a crash and cut; nothing acknowledged was in it", cut.segment.display());
-            self.told.say(now, text);
+            self.told.say(now, Weight::Note, text);
         }
         for damage in opened.damage.iter().filter(|damage| damage.records > 0) {
             let Damage { segment, offset, records, .. } = damage;
-            self.told.say(now, format!("{records} records before byte {offset} of {} are damaged", segment.display()));
+            self.told.say(now, Weight::Attention, format!("{records} records before byte {offset} of {} are damaged", segment.display()));
         }
         for (session, why) in &opened.quarantined {
-            self.told.say(now, format!("session {session} is damaged and kept apart: {why}"));
+            self.told.say(now, Weight::Attention, format!("session {session} is damaged and kept apart: {why}"));
         }
         if let Some(Rebuilt { why, aside, sessions, events, took_ms }) = &opened.rebuilt {
             let aside = aside.as_ref().map_or(String::new(), |aside| format!("; what was there lies in {}", aside.display()));
             let from = format!("{sessions} sessions, {events} events from cold copies, {took_ms} ms");
-            self.told.say(now, format!("the database was built anew, because {why}: {from}{aside}"));
+            self.told.say(now, Weight::Attention, format!("the database was built anew, because {why}: {from}{aside}"));
         }
     }
 }
@@ -188,9 +188,11 @@ fn restore(behind: &Behind, session: SessionId, why: &str) -> Restored {
     let outcome = write_anew(behind, session, why);
     match outcome {
         Ok(Rewritten::Whole) => {
-            behind
-                .told
-                .say(behind.clock.now(), format!("session {session} was damaged in the database ({why}) and restored; nothing is lost"));
+            behind.told.say(
+                behind.clock.now(),
+                Weight::Attention,
+                format!("session {session} was damaged in the database ({why}) and restored; nothing is lost"),
+            );
             Ok(())
         }
         Ok(Rewritten::SetApart) => Ok(()),
@@ -244,7 +246,7 @@ fn write_anew(behind: &Behind, session: SessionId, why: &str) -> Result<Rewritte
 /// Sets a session apart, and remembers it.
 fn quarantine(behind: &Behind, session: SessionId, reason: &str) -> Result<(), ShelfError> {
     tracing::error!(%session, reason, "a session's history is damaged: it is kept apart");
-    behind.told.say(behind.clock.now(), format!("session {session} is damaged and kept apart: {reason}"));
+    behind.told.say(behind.clock.now(), Weight::Attention, format!("session {session} is damaged and kept apart: {reason}"));
     behind.tail.quarantine(session, reason.to_owned());
     behind.slot.with(|shelf| group::mark_quarantined(shelf, session, reason))
 }
@@ -297,16 +299,16 @@ fn rebuild(behind: &Behind, why: &Rebuild) -> Restored {
     let started = std::time::Instant::now();
     match build(behind).and_then(|built| exchange(behind, why).map(|aside| (built, aside))) {
         Ok(((sessions, events), aside)) => {
-            let cause = match why {
-                Rebuild::Asked => "as asked".to_owned(),
-                Rebuild::Damaged(why) => format!("because it was damaged ({why})"),
+            let (weight, cause) = match why {
+                Rebuild::Asked => (Weight::Note, "as asked".to_owned()),
+                Rebuild::Damaged(why) => (Weight::Attention, format!("because it was damaged ({why})")),
             };
             let aside = aside.map_or(String::new(), |aside| format!("; the old one lies in {}", aside.display()));
             let took = started.elapsed().as_millis();
             let text =
                 format!("the database was built anew, {cause}: {sessions} sessions, {events} events from cold copies, {took} ms{aside}");
             tracing::info!("{text}");
-            behind.told.say(behind.clock.now(), text);
+            behind.told.say(behind.clock.now(), weight, text);
             Ok(())
         }
         Err(error) => {

@@ -56,7 +56,7 @@ pub use places::Places;
 pub use reader::ReadError;
 pub use segment::BootId;
 pub use shelf::{Order, Shelves};
-pub use status::{Happened, Status};
+pub use status::{Happened, Status, Weight};
 
 use crate::clock::Clock;
 use apply::Behind;
@@ -112,79 +112,29 @@ pub enum ShutdownError {
 }
 
 impl Store {
-    /// Opens what is below the data folder, making folders (0700) that are missing, and replays the journal. Blocks. The
+    /// Opens what is below the data folder: `prepare` and then `Prepared::open`. Blocks.
+    ///
+    /// # Errors
+    /// Theirs.
+    pub fn open(setup: Setup) -> Result<(Store, Opened), OpenError> {
+        Store::prepare(setup)?.open()
+    }
+
+    /// Replays the journal, making folders (0700) that are missing. Blocks, but not for long: the journal is bounded. The
     /// caller holds the lock that keeps a second process out.
     ///
     /// # Errors
-    /// The folder cannot be used, a newer agentd wrote it, or what is there cannot be made durable. A torn tail, damaged
-    /// records and a lost database are no errors: `Opened` names them.
-    pub fn open(setup: Setup) -> Result<(Store, Opened), OpenError> {
-        let Setup { places, files, shelves, projector, clock, boot, limits } = setup;
-        let replayed = open::replay(files.as_ref(), &places.journal, boot, &limits)?;
+    /// The folder cannot be used, a newer agentd wrote it, or what is there cannot be made durable. A torn tail and damaged
+    /// records are no errors: `Opened` names them.
+    pub fn prepare(setup: Setup) -> Result<Prepared, OpenError> {
+        let Setup { places, files, boot, limits, .. } = &setup;
+        let replayed = open::replay(files.as_ref(), &places.journal, *boot, limits)?;
         let archive = |source| OpenError::Folder { path: places.archive.clone(), source };
         files.create_dir(&places.archive).map_err(archive)?;
         if let Some(parent) = places.archive.parent() {
             files.sync_dir(parent).map_err(archive)?;
         }
-        let sources = rebuild::Sources { files: files.as_ref(), places: &places, projector: projector.as_ref(), batch: limits.apply_bytes };
-        let ready = opening::open(shelves.as_ref(), sources, &replayed, clock.now())?;
-        let database = |error: shelf::ShelfError| OpenError::Database { path: places.db.clone(), why: error.to_string() };
-        let mut judged = replayed.judge(ready.applied, |session| opening::end_of(ready.shelf.as_ref(), session)).map_err(database)?;
-        for rebuild::Doubtful { session, why, known } in ready.doubtful {
-            let end = match judged.ends.get(&session) {
-                Some(end) => *end,
-                None => match opening::end_of(ready.shelf.as_ref(), session).map_err(database)? {
-                    open::End::At(end) => end,
-                    open::End::Unknown => Seq::ZERO,
-                },
-            };
-            if end < known && !judged.deleted.contains(&session) {
-                judged.set_apart(session, why);
-            }
-        }
-        let (number, segment) = (replayed.number(), replayed.position.segment.number);
-        let mut quarantined = ready.quarantined;
-        for (session, why) in judged.damaged {
-            group::mark_quarantined(ready.shelf.as_ref(), session, &why).map_err(database)?;
-            quarantined.entry(session).or_insert(why);
-        }
-        quarantined.retain(|session, _| !judged.deleted.contains(session));
-        let opened = Opened {
-            rebuilt: ready.rebuilt,
-            cut: replayed.cut,
-            quarantined: quarantined.iter().map(|(session, why)| (*session, why.clone())).collect(),
-            damage: replayed.damage,
-        };
-        let mut deleted = Deleted::default();
-        judged.deleted.into_iter().for_each(|session| deleted.add(session));
-        let quarantined = quarantined.into_iter().collect();
-        let start = Start { records: judged.records, quarantined, touched: judged.touched, full: replayed.full, segment, number };
-        let tail = Arc::new(Tail::new(Arc::clone(&files), places.journal.clone(), limits.cache, start));
-        let journal = journal::Journal::new(Arc::clone(&files), places.journal.clone(), boot, limits, replayed.position);
-        let behind = Arc::new(Behind {
-            files,
-            shelves,
-            projector,
-            clock,
-            places,
-            limits,
-            tail: Arc::clone(&tail),
-            slot: shelf::Slot::new(ready.shelf),
-            told: status::Told::default(),
-            damaged: replayed.damaged,
-            turn: StdMutex::new(()),
-            checkpoints: StdMutex::new(()),
-        });
-        behind.tell(&opened);
-        let reader = Reader::new(Arc::clone(&behind));
-        let trouble = Arc::new(OnceLock::new());
-        let committer = Committer::new(journal, tail, reader.clone(), limits, deleted, Arc::clone(&trouble));
-        // Bounded by `room`, whose permits travel with the requests.
-        let (queue, requests) = mpsc::channel();
-        let threads = start_threads(&behind, &reader, committer, requests).map_err(|source| OpenError::Thread { source })?;
-        let room = Arc::new(Semaphore::new(limits.queue_units as usize));
-        let shared = Shared { queue, room, queue_units: limits.queue_units, behind, reader, trouble, threads: Mutex::new(Some(threads)) };
-        Ok((Store { shared: Arc::new(shared) }, opened))
+        Ok(Prepared { setup, replayed })
     }
 
     /// Hands a batch to the commit thread, waiting while its queue is full. Everything else is told to `waiter`, whose last
@@ -375,6 +325,82 @@ impl Store {
     /// A request that nobody takes any more tells its waiter by being dropped.
     fn request(&self, request: Request) {
         let _ = self.shared.queue.send(request);
+    }
+}
+
+/// A store whose journal is replayed.
+pub struct Prepared {
+    setup: Setup,
+    replayed: open::Replayed,
+}
+
+impl Prepared {
+    /// Opens the database behind the journal, or builds it anew, which may take a while, and starts the threads. Blocks.
+    ///
+    /// # Errors
+    /// The database can neither be opened nor built. That it was lost is no error: `Opened` says so.
+    pub fn open(self) -> Result<(Store, Opened), OpenError> {
+        let Prepared { setup, replayed } = self;
+        let Setup { places, files, shelves, projector, clock, boot, limits } = setup;
+        let sources = rebuild::Sources { files: files.as_ref(), places: &places, projector: projector.as_ref(), batch: limits.apply_bytes };
+        let ready = opening::open(shelves.as_ref(), sources, &replayed, clock.now())?;
+        let database = |error: shelf::ShelfError| OpenError::Database { path: places.db.clone(), why: error.to_string() };
+        let mut judged = replayed.judge(ready.applied, |session| opening::end_of(ready.shelf.as_ref(), session)).map_err(database)?;
+        for rebuild::Doubtful { session, why, known } in ready.doubtful {
+            let end = match judged.ends.get(&session) {
+                Some(end) => *end,
+                None => match opening::end_of(ready.shelf.as_ref(), session).map_err(database)? {
+                    open::End::At(end) => end,
+                    open::End::Unknown => Seq::ZERO,
+                },
+            };
+            if end < known && !judged.deleted.contains(&session) {
+                judged.set_apart(session, why);
+            }
+        }
+        let (number, segment) = (replayed.number(), replayed.position.segment.number);
+        let mut quarantined = ready.quarantined;
+        for (session, why) in judged.damaged {
+            group::mark_quarantined(ready.shelf.as_ref(), session, &why).map_err(database)?;
+            quarantined.entry(session).or_insert(why);
+        }
+        quarantined.retain(|session, _| !judged.deleted.contains(session));
+        let opened = Opened {
+            rebuilt: ready.rebuilt,
+            cut: replayed.cut,
+            quarantined: quarantined.iter().map(|(session, why)| (*session, why.clone())).collect(),
+            damage: replayed.damage,
+        };
+        let mut deleted = Deleted::default();
+        judged.deleted.into_iter().for_each(|session| deleted.add(session));
+        let quarantined = quarantined.into_iter().collect();
+        let start = Start { records: judged.records, quarantined, touched: judged.touched, full: replayed.full, segment, number };
+        let tail = Arc::new(Tail::new(Arc::clone(&files), places.journal.clone(), limits.cache, start));
+        let journal = journal::Journal::new(Arc::clone(&files), places.journal.clone(), boot, limits, replayed.position);
+        let behind = Arc::new(Behind {
+            files,
+            shelves,
+            projector,
+            clock,
+            places,
+            limits,
+            tail: Arc::clone(&tail),
+            slot: shelf::Slot::new(ready.shelf),
+            told: status::Told::default(),
+            damaged: replayed.damaged,
+            turn: StdMutex::new(()),
+            checkpoints: StdMutex::new(()),
+        });
+        behind.tell(&opened);
+        let reader = Reader::new(Arc::clone(&behind));
+        let trouble = Arc::new(OnceLock::new());
+        let committer = Committer::new(journal, tail, reader.clone(), limits, deleted, Arc::clone(&trouble));
+        // Bounded by `room`, whose permits travel with the requests.
+        let (queue, requests) = mpsc::channel();
+        let threads = start_threads(&behind, &reader, committer, requests).map_err(|source| OpenError::Thread { source })?;
+        let room = Arc::new(Semaphore::new(limits.queue_units as usize));
+        let shared = Shared { queue, room, queue_units: limits.queue_units, behind, reader, trouble, threads: Mutex::new(Some(threads)) };
+        Ok((Store { shared: Arc::new(shared) }, opened))
     }
 }
 
