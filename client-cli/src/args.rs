@@ -146,6 +146,9 @@ pub struct RunArgs {
     /// US dollars at most for this submission.
     #[arg(long, value_name = "USD")]
     pub max_budget_usd: Option<f64>,
+    /// Models to ask instead, in this order, when the session's own stays overloaded or refuses.
+    #[arg(long, alias = "fallback-models", value_name = "MODEL[,MODEL]", value_delimiter = ',')]
+    pub fallback_model: Vec<String>,
     /// What is printed on stdout.
     #[arg(long, value_enum, default_value_t)]
     pub output_format: Format,
@@ -247,7 +250,7 @@ pub enum Command {
     Rm { session: String },
     /// Rename a session.
     Rename { session: String, name: String },
-    /// Open permission requests.
+    /// Open permission requests and questions.
     Permissions {
         session: String,
         /// Answered ones too.
@@ -278,6 +281,14 @@ pub enum Command {
         /// Build the store's database anew first: repairs it, and gives unused room back.
         #[arg(long)]
         rebuild_store: bool,
+    },
+    /// Answer a question.
+    Answer {
+        session: String,
+        question: String,
+        /// An option's number or label, or a text of your own; several where several may be chosen.
+        #[arg(required = true)]
+        choice: Vec<String>,
     },
     /// The daemon itself.
     Daemon {

@@ -6,13 +6,14 @@ use std::pin::Pin;
 
 use agentd_client::{Attach, ClientError, Connection, InterruptOutcome, Kind, LinkState, Submission, Update};
 use agentd_types::permission::PermissionRequest;
+use agentd_types::question::Question;
 use agentd_types::queue::{Batching, Priority, QueueChange, RunOptions};
 use agentd_types::system::System;
 use agentd_types::{Block, Body, CommandId, Event, SessionId, SubmissionId, Usage};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-use self::person::{Answer, Person};
+use self::person::{Answer, Pending, Person};
 use crate::exit::{Exit, Failure};
 use crate::input::{self, Said};
 use crate::output::Out;
@@ -56,6 +57,7 @@ pub struct Follow<'a> {
     /// The submission that took one of ours.
     running: Option<SubmissionId>,
     open: Vec<PermissionRequest>,
+    questions: Vec<Question>,
     rounds: u32,
     usage: Usage,
     interrupt: Interrupt<'a>,
@@ -96,6 +98,7 @@ impl<'a> Follow<'a> {
             waiting,
             running: None,
             open: Vec::new(),
+            questions: Vec::new(),
             rounds: 0,
             usage: Usage::default(),
             interrupt: Interrupt::NotAsked,
@@ -165,7 +168,7 @@ impl<'a> Follow<'a> {
             Update::Draining => {
                 return Err(Failure::Other("the daemon is shutting down; the session goes on when it is back".to_owned()));
             }
-            Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } => {}
+            Update::Delta(_) | Update::Progress(_) | Update::Countdown(_) | Update::Lagged { .. } => {}
         }
         Ok(None)
     }
@@ -186,6 +189,8 @@ impl<'a> Follow<'a> {
             | Body::Tombstone { .. }
             | Body::PermissionRequest(_)
             | Body::PermissionResolved(_)
+            | Body::Question(_)
+            | Body::Answer(_)
             | Body::Result(_) => {}
         }
         if self.running.is_none() || event.submission != self.running {
@@ -205,10 +210,19 @@ impl<'a> Follow<'a> {
                     person.settled(resolved.id);
                 }
             }
+            Body::Question(question) => self.ask_person(question)?,
+            Body::Answer(answered) => {
+                self.questions.retain(|it| it.id != answered.id);
+                self.printer.note(&agentd_tui::plain::replied(answered))?;
+                if let Some(person) = &mut self.person {
+                    person.settled(answered.id);
+                }
+            }
             Body::System(System::Parked { .. }) => return self.parked().await.map(Some),
             Body::Result(submission) => {
                 self.running = None;
                 self.open.clear();
+                self.questions.clear();
                 let exit = Exit::of(submission.terminal);
                 if exit != Exit::Done {
                     self.failed.get_or_insert(exit);
@@ -249,22 +263,41 @@ impl<'a> Follow<'a> {
     fn ask(&mut self, request: &PermissionRequest) -> Result<(), Failure> {
         self.open.push(request.clone());
         match &mut self.person {
-            Some(person) => person.ask(request),
+            Some(person) => person.ask(Pending::Permission(request.clone())),
             None => self.printer.note(&agentd_tui::plain::question(request))?,
         }
         Ok(())
     }
 
+    fn ask_person(&mut self, question: &Question) -> Result<(), Failure> {
+        self.questions.push(question.clone());
+        match &mut self.person {
+            Some(person) => person.ask(Pending::Question(question.clone())),
+            None => self.printer.note(&agentd_tui::plain::asked(question))?,
+        }
+        Ok(())
+    }
+
     async fn answered(&mut self, answer: Answer) -> Result<Option<Exit>, Failure> {
-        let (request, decision) = match answer {
-            Answer::Decided { request, decision } => (request, decision),
+        let answered = match answer {
+            Answer::Decided { request, decision } => self.connection.respond(&self.id, request, decision).await.map(|_| ()),
+            Answer::Chosen { question, choice } => match self.connection.answer(&self.id, question, vec![choice]).await {
+                Err(error) if error.kind == Kind::Invalid => {
+                    self.printer.note(&format!("  {error}"))?;
+                    if let (Some(person), Some(open)) = (&mut self.person, self.questions.iter().find(|it| it.id == question)) {
+                        person.ask(Pending::Question(open.clone()));
+                    }
+                    Ok(())
+                }
+                other => other.map(|_| ()),
+            },
             Answer::Gone => {
                 self.printer.note("\n· nobody answers here any more: it waits for another client (Ctrl+C interrupts it)")?;
                 return Ok(None);
             }
         };
-        match self.connection.respond(&self.id, request, decision).await {
-            Ok(_) => Ok(None),
+        match answered {
+            Ok(()) => Ok(None),
             // Somebody else was faster: the event says who.
             Err(error) if error.kind == Kind::AlreadyAnswered => Ok(None),
             Err(error) => Err(error.into()),
@@ -300,7 +333,15 @@ impl<'a> Follow<'a> {
         let cost = self.connection.session(&self.id).await?.cost;
         let Some(submission) = self.running else { return Ok(Exit::Parked) };
         let (num_turns, usage) = (self.rounds, self.usage);
-        self.printer.parked(&Waiting { session: self.session, submission, num_turns, usage, session_cost: cost, open: &self.open })?;
+        self.printer.parked(&Waiting {
+            session: self.session,
+            submission,
+            num_turns,
+            usage,
+            session_cost: cost,
+            open: &self.open,
+            questions: &self.questions,
+        })?;
         Ok(Exit::Parked)
     }
 

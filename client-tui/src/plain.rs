@@ -4,15 +4,14 @@ mod describe;
 mod typed;
 mod view;
 
-pub use describe::{answer, call, describe, question, result_text};
-pub use typed::{Typed, read};
+pub use describe::{answer, asked, call, describe, question, replied, result_text};
+pub use typed::{Open, Typed, read};
 pub use view::View;
 
 use std::io::{self, BufRead};
 
 use agentd_client::{ClientError, Connection, InterruptOutcome, Submission, Update};
 use agentd_types::Block;
-use agentd_types::permission::PermissionRequest;
 use agentd_types::queue::{Batching, Priority, RunOptions};
 use tokio::sync::mpsc;
 
@@ -73,7 +72,7 @@ enum After {
     Leave,
 }
 
-async fn act(connection: &Connection, session: &str, open: &[PermissionRequest], line: &str) -> Result<After, ClientError> {
+async fn act(connection: &Connection, session: &str, open: &Open, line: &str) -> Result<After, ClientError> {
     match read(line, open) {
         Typed::Nothing => {}
         Typed::Say(text) => {
@@ -89,6 +88,9 @@ async fn act(connection: &Connection, session: &str, open: &[PermissionRequest],
         }
         Typed::Answer { request, decision } => {
             connection.respond(session, request, decision).await?;
+        }
+        Typed::Choose { question, choice } => {
+            connection.answer(session, question, vec![choice]).await?;
         }
         Typed::Interrupt => match connection.interrupt(session, None).await? {
             InterruptOutcome::Ended { .. } => {}

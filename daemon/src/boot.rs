@@ -2,7 +2,6 @@
 //! It decides nothing.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentd_types::layout::{Layout, Vars};
 use agentd_types::session::SessionInfo;
@@ -21,15 +20,12 @@ use crate::rpc::{self, Facts, Rpc, Stage, WireCodec};
 use crate::sessions::keeper;
 use crate::sessions::projector::{SessionProjector, summary};
 use crate::sessions::{Registry, Shared};
-use crate::settings::{self, SettingsError};
+use crate::settings::{self, Folders, SettingsError};
 use crate::store::{BootId, Disk, Limits, Opened, Places, Prepared, ReadError, Setup, Sled, Store};
+use crate::tools::ask::AskUser;
 use crate::tools::bash::Bash;
 use crate::tools::registry::{ToolRegistry, built_in_files};
-
-/// How long the daemon before this one has to bring its store to rest once it does not listen any more.
-const GOING_DOWN: Duration = Duration::from_millis(2_500);
-/// Between two looks whether it has.
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
+use crate::tools::survey::Survey;
 
 /// What the daemon is started with: values only.
 pub struct Config {
@@ -70,7 +66,8 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     for warning in &loaded.warnings {
         tracing::warn!(settings = %layout.settings, "{warning}");
     }
-    let lock = take_lock(&layout.socket).await?;
+    let folders = Folders::open(layout.settings.as_path())?;
+    let lock = Lock::take(&layout.socket)?;
     // Before the socket: a daemon that cannot use its folder must not look as if it ran.
     let prepared = prepare_store(layout.data_dir.clone(), Arc::clone(&clock)).await?;
     let (bound, socket_file) = listen::bind(&lock)?;
@@ -101,8 +98,9 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     // Behind the socket: a lost database takes a while, calls wait.
     let (store, opened) = blocking("opening the store", move || prepared.open()).await??;
     tell(&opened);
-    let kit = Arc::new(kit(&config, loaded.settings, models, clock, &runtime_dir));
-    let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec) });
+    let rules = Arc::new(folders.clone());
+    let kit = Arc::new(kit(&config, loaded.settings, folders, models, clock, &runtime_dir));
+    let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec), rules });
     let registry = open_sessions(shared).await?;
     stage.send_replace(Stage::Ready(registry.clone()));
     tracing::info!(socket = %layout.socket, data = %layout.data_dir, "ready");
@@ -128,20 +126,6 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     drop(lock);
     tracing::info!("stopped");
     Ok(())
-}
-
-/// A holder that does not listen any more is going down: it is waited for, as long as that takes no longer than a client is
-/// patient.
-async fn take_lock(socket: &AbsPath) -> Result<Lock, LockError> {
-    let until = tokio::time::Instant::now() + GOING_DOWN;
-    loop {
-        match Lock::take(socket) {
-            Err(LockError::AlreadyRunning { .. }) if !listen::is_answered(socket) && tokio::time::Instant::now() < until => {
-                tokio::time::sleep(LOCK_PAUSE).await;
-            }
-            taken => return taken,
-        }
-    }
 }
 
 async fn prepare_store(data_dir: AbsPath, clock: Arc<dyn Clock>) -> Result<Prepared, BootError> {
@@ -179,28 +163,40 @@ fn tell(opened: &Opened) {
 fn kit(
     config: &Config,
     settings: agentd_types::config::Settings,
+    folders: Folders,
     models: Arc<Models>,
     clock: Arc<dyn Clock>,
     runtime_dir: &AbsPath,
 ) -> Kit {
     let mut tools = built_in_files();
-    tools.push(Arc::new(Bash::new(Shims::new(config.executable.clone(), runtime_dir.clone()))));
+    let shims = Shims::new(config.executable.clone(), runtime_dir.clone());
+    let survey = Survey::new(shims.clone());
+    tools.push(Arc::new(Bash::new(shims)));
+    tools.push(Arc::new(AskUser::default()));
     let tools = ToolRegistry::new(tools);
     Kit {
         models,
         specs: tools.specs(),
         tools,
         settings,
+        survey,
+        folders,
         clock,
         entropy: Arc::new(SystemEntropy),
         data_dir: config.layout.data_dir.clone(),
         home: config.home.clone(),
-        protected: vec![config.layout.data_dir.clone(), runtime_dir.clone()],
+        protected: [Some(config.layout.data_dir.clone()), Some(runtime_dir.clone()), config.layout.settings.parent()]
+            .into_iter()
+            .flatten()
+            .collect(),
     }
 }
 
 /// Sessions that have something to do are loaded at once; all others when they are wanted.
-async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
     let store = shared.store.clone();
     let found = blocking("reading the sessions", move || unsettled(&store)).await??;
     let mut wanting = Vec::with_capacity(found.len());

@@ -76,12 +76,6 @@ pub fn bind(lock: &Lock) -> Result<(Bound, SocketFile), ListenError> {
     Ok((Bound { listener, own: rustix::process::geteuid().as_raw() }, file))
 }
 
-/// Whether somebody listens at `socket`.
-#[must_use]
-pub fn is_answered(socket: &AbsPath) -> bool {
-    UnixStream::connect(socket.as_path()).is_ok()
-}
-
 /// Says so before anything is made.
 ///
 /// # Errors

@@ -8,10 +8,14 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use agentd_types::AbsPath;
+use agentd_types::layout::lock_of;
 
 /// How often and how long the holder is given to write its pid.
 const PID_TRIES: u32 = 20;
 const PID_WAIT: Duration = Duration::from_millis(10);
+/// How often and with which pauses a held lock is tried.
+const LOCK_TRIES: u32 = 5;
+const LOCK_WAIT: Duration = Duration::from_millis(10);
 
 /// Held by the one daemon of a socket, until dropped.
 #[derive(Debug)]
@@ -45,14 +49,14 @@ impl Lock {
     pub fn take(socket: &AbsPath) -> Result<Lock, LockError> {
         let own = rustix::process::geteuid().as_raw();
         folder_of(socket, own)?;
-        let path = lock_path(socket);
+        let path = lock_of(socket);
         let failed = |error| LockError::File { lock: path.clone(), error };
         let mut file = open(&path).map_err(failed)?;
         let owner = file.metadata().map_err(failed)?.uid();
         if owner != own {
             return Err(LockError::Foreign { lock: path, owner, own });
         }
-        match file.try_lock() {
+        match patient(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(held(&mut file, socket, path)),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -68,11 +72,18 @@ impl Lock {
     }
 }
 
-/// `<socket>.lock`.
-fn lock_path(socket: &AbsPath) -> PathBuf {
-    let mut name = socket.as_path().as_os_str().to_owned();
-    name.push(".lock");
-    name.into()
+/// A client that looks whether the last daemon is gone holds the lock for a moment; a daemon holds it for good.
+fn patient(file: &File) -> Result<(), TryLockError> {
+    let (_never, wait) = mpsc::channel::<()>();
+    for _ in 1..LOCK_TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                let _ = wait.recv_timeout(LOCK_WAIT);
+            }
+            done => return done,
+        }
+    }
+    file.try_lock()
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -10,6 +10,10 @@ use agentd_types::AbsPath;
 use agentd_types::layout::{Layout, Overrides, Vars};
 use anyhow::Context;
 use clap::Parser;
+use tracing::Level;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Hosts coding-agent sessions and serves them over a Unix-domain socket.
 #[derive(Parser)]
@@ -42,8 +46,7 @@ fn main() -> ExitCode {
         return agentd::processes::shim_main();
     }
     let args = Args::parse();
-    let filter = tracing_subscriber::EnvFilter::try_from_env("AGENT_LOG").unwrap_or_else(|_| "info".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
+    start_log();
     agentd::models::http::install_tls_provider();
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,6 +54,20 @@ fn main() -> ExitCode {
             tracing::error!("agentd cannot run: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// To stderr; `AGENT_LOG` holds levels by target (`info,agentd::engine=debug`), `info` when it is absent or cannot be read.
+fn start_log() {
+    let wanted = Environment.var("AGENT_LOG").unwrap_or_else(|| "info".to_owned());
+    let (targets, refused) = match wanted.parse::<Targets>() {
+        Ok(targets) => (targets, None),
+        Err(error) => (Targets::new().with_default(Level::INFO), Some(error)),
+    };
+    let lines = tracing_subscriber::fmt::layer().with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(lines).with(targets).init();
+    if let Some(error) = refused {
+        tracing::warn!("AGENT_LOG={wanted} cannot be read, so it is `info`: {error}");
     }
 }
 

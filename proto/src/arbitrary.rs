@@ -3,11 +3,15 @@
 use agentd_types::content::ResultPart;
 use agentd_types::event::{AssistantMessage, Attachment, AttachmentKind, ToolProgress, UserKind, UserMessage};
 use agentd_types::live::{BlockSoFar, ClientInfo, Delta, DeltaKind, MessageSoFar, RunningTool, Snapshot};
-use agentd_types::outcome::{Denial, ModelShare, SubmissionResult, TerminalName};
+use agentd_types::outcome::{CostBasis, Denial, ModelShare, SubmissionResult, TerminalName};
 use agentd_types::permission::{AllowScope, Decision, PermissionMode, PermissionRequest, PermissionResolved};
+use agentd_types::question::{Answered, Asks, Choice, Question, Reply};
 use agentd_types::queue::{Batching, CommandMode, OnAsk, Priority, QueueChange, QueuedCommand, RunOptions};
 use agentd_types::session::{Limits, NotesMode, SessionInfo, SessionMeta, SessionState};
-use agentd_types::system::{ApiRetry, Init, InterruptReason, LoopRecord, RecoveryOutcome, SessionChanges, System, ToolStarted};
+use agentd_types::system::{
+    ApiRetry, Frame, Init, InterruptReason, LoopRecord, ModelFallback, Partial, PartialPiece, RecoveryOutcome, SessionChanges, System,
+    ToolStarted,
+};
 use agentd_types::{
     AbsPath, AgentId, Block, Body, CommandId, Event, Json, MessageId, Money, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp,
     ToolUseId, Usage,
@@ -161,8 +165,8 @@ pub(crate) fn info() -> impl Strategy<Value = SessionInfo> {
 }
 
 fn options() -> impl Strategy<Value = RunOptions> {
-    (select(vec![OnAsk::Wait, OnAsk::Park, OnAsk::Deny]), any::<Option<u32>>(), of(money()))
-        .prop_map(|(on_ask, max_turns, max_budget)| RunOptions { on_ask, max_turns, max_budget })
+    (select(vec![OnAsk::Wait, OnAsk::Park, OnAsk::Deny]), any::<Option<u32>>(), of(money()), vec(text(), 0..3))
+        .prop_map(|(on_ask, max_turns, max_budget, fallback_models)| RunOptions { on_ask, max_turns, max_budget, fallback_models })
 }
 
 fn priority() -> impl Strategy<Value = Priority> {
@@ -226,6 +230,28 @@ pub(crate) fn permission_resolved() -> impl Strategy<Value = PermissionResolved>
     })
 }
 
+pub(crate) fn question() -> impl Strategy<Value = Question> {
+    let asks = prop_oneof![(call(), any::<u32>()).prop_map(|(tool_use, place)| Asks::Call { tool_use, place }), Just(Asks::Resume)];
+    let choice = (text(), text()).prop_map(|(label, description)| Choice { label, description });
+    (request(), of(agent()), asks, text(), text(), vec(choice, 0..4), any::<bool>(), time()).prop_map(
+        |(id, agent, asks, header, question, options, multi_select, asked_at)| Question {
+            id,
+            agent,
+            asks,
+            header,
+            question,
+            options,
+            multi_select,
+            asked_at,
+        },
+    )
+}
+
+fn answered() -> impl Strategy<Value = Answered> {
+    let reply = prop_oneof![vec(text(), 0..3).prop_map(|choices| Reply::Chosen { choices }), Just(Reply::Withdrawn)];
+    (request(), reply, origin()).prop_map(|(id, reply, by)| Answered { id, reply, by })
+}
+
 fn system() -> impl Strategy<Value = System> {
     let reasons = vec![InterruptReason::UserCancel, InterruptReason::Interrupt, InterruptReason::Drain];
     let outcomes = vec![RecoveryOutcome::Continued, RecoveryOutcome::Dropped, RecoveryOutcome::Waiting];
@@ -237,11 +263,12 @@ fn system() -> impl Strategy<Value = System> {
                 System::Init(Init { model, tools, cwd, permission_mode, api_key_source, version })
             }
         ),
-        (any::<u32>(), of(text()), json()).prop_map(|(round, transition, state)| System::LoopState(LoopRecord {
-            round,
-            transition,
-            state
-        })),
+        (any::<u32>(), of(text()), json(), vec(denial(), 0..3))
+            .prop_map(|(round, transition, state, denials)| System::LoopState(LoopRecord { round, transition, state, denials })),
+        (message(), vec((any::<u32>(), text(), any::<bool>()), 0..3)).prop_map(|(message, pieces)| {
+            let pieces = pieces.into_iter().map(|(block, text, complete)| PartialPiece { block, text, complete }).collect();
+            System::Partial(Partial { message, pieces })
+        }),
         (call(), text(), of(json()), of(origin())).prop_map(|(tool_use, name, effective_input, changed_by)| {
             System::ToolStarted(ToolStarted { tool_use, name, effective_input, changed_by })
         }),
@@ -250,6 +277,13 @@ fn system() -> impl Strategy<Value = System> {
                 System::ApiRetry(ApiRetry { attempt, max_retries, delay_ms, status, error })
             }
         ),
+        (text(), text(), text(), text()).prop_map(|(from, to, error, reason)| System::ModelFallback(ModelFallback {
+            from,
+            to,
+            error,
+            reason
+        })),
+        (text(), text()).prop_map(|(fixed, tail)| System::Frame(Frame { fixed, tail })),
         vec(call(), 0..3).prop_map(|open| System::Parked { open }),
         (select(reasons), of(origin())).prop_map(|(reason, by)| System::Interrupted { reason, by }),
         (submission(), select(outcomes)).prop_map(|(submission, outcome)| System::Recovered { submission, outcome }),
@@ -259,12 +293,16 @@ fn system() -> impl Strategy<Value = System> {
     ]
 }
 
+fn denial() -> impl Strategy<Value = Denial> {
+    (text(), call(), json()).prop_map(|(tool_name, tool_use, input)| Denial { tool_name, tool_use, input })
+}
+
 fn result() -> impl Strategy<Value = SubmissionResult> {
-    let share = (text(), usage(), money()).prop_map(|(model, usage, cost)| ModelShare { model, usage, cost });
-    let denial = (text(), call(), json()).prop_map(|(tool_name, tool_use, input)| Denial { tool_name, tool_use, input });
+    let bases = select(vec![CostBasis::Listed, CostBasis::Family, CostBasis::Unknown]);
+    let share = (text(), usage(), money(), bases).prop_map(|(model, usage, cost, basis)| ModelShare { model, usage, cost, basis });
     let first = (submission(), select(TerminalName::ALL.to_vec()), text(), of(text()), any::<Option<u16>>(), text(), of(text()));
     let second = (any::<u32>(), any::<u64>(), any::<u64>(), usage(), money(), money());
-    let third = (vec(share, 0..3), vec(denial, 0..3), vec(command(), 0..3));
+    let third = (vec(share, 0..3), vec(denial(), 0..3), vec(command(), 0..3));
     (first, second, third).prop_map(|(first, second, third)| {
         let (submission, terminal, detail, error_kind, error_status, text, stop_reason) = first;
         let (num_turns, duration_ms, duration_api_ms, usage, cost, session_cost) = second;
@@ -316,6 +354,8 @@ fn body() -> impl Strategy<Value = Body> {
         (message(), text()).prop_map(|(message, reason)| Body::Tombstone { message, reason }),
         permission_request().prop_map(Body::PermissionRequest),
         permission_resolved().prop_map(Body::PermissionResolved),
+        question().prop_map(Body::Question),
+        answered().prop_map(Body::Answer),
         queue_change().prop_map(Body::Queue),
         result().prop_map(Body::Result),
     ]
@@ -359,10 +399,10 @@ pub(crate) fn snapshot() -> impl Strategy<Value = Snapshot> {
     let in_progress = (message(), vec(so_far, 0..3)).prop_map(|(message, blocks)| MessageSoFar { message, blocks });
     let tool = (call(), text(), time()).prop_map(|(tool_use, name, started_at)| RunningTool { tool_use, name, started_at });
     let client = (text(), any::<Option<u32>>(), time()).prop_map(|(name, pid, since)| ClientInfo { name, pid, since });
-    let first = (any::<u64>(), info(), of(submission()), vec(permission_request(), 0..3), vec(queued(), 0..3));
+    let first = (any::<u64>(), info(), of(submission()), vec(permission_request(), 0..3), vec(question(), 0..3), vec(queued(), 0..3));
     (first, (vec(tool, 0..3), vec(client, 0..3), of(in_progress))).prop_map(|(first, second)| {
-        let (seq, info, submission, permissions, queue) = first;
+        let (seq, info, submission, permissions, questions, queue) = first;
         let (running_tools, clients, in_progress) = second;
-        Snapshot { seq: Seq(seq), info, submission, permissions, queue, running_tools, clients, in_progress }
+        Snapshot { seq: Seq(seq), info, submission, permissions, questions, queue, running_tools, clients, in_progress }
     })
 }

@@ -45,6 +45,7 @@ same_variants!(t::event::AttachmentKind, v1::AttachmentKind, "kind": QueuedComma
 same_variants!(t::live::DeltaKind, v1::DeltaKind, "kind": Text, Thinking, ToolInput);
 same_variants!(t::system::InterruptReason, v1::InterruptReason, "reason": UserCancel, Interrupt, Drain);
 same_variants!(t::system::RecoveryOutcome, v1::RecoveryOutcome, "outcome": Continued, Dropped, Waiting);
+same_variants!(t::outcome::CostBasis, v1::CostBasis, "basis": Listed, Family, Unknown);
 same_variants!(
     t::outcome::TerminalName, v1::Terminal, "terminal": Completed, MaxTurns, MaxBudget, PromptTooLong, ImageError, ModelError,
     AbortedStreaming, AbortedTools, HookStopped, StopHookPrevented, BlockingLimit, StructuredOutputRetries

@@ -4,6 +4,7 @@ mod event;
 mod live;
 mod message;
 mod permission;
+mod question;
 mod queue;
 mod session;
 mod system;

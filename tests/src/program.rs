@@ -53,6 +53,9 @@ impl World {
     pub fn new(base_url: Option<&str>) -> World {
         let dir = tempfile::Builder::new().prefix("ag").tempdir_in("/tmp").expect("a temporary folder");
         std::fs::create_dir(dir.path().join("work")).expect("a folder");
+        // Retries are real; their waits are short.
+        std::fs::create_dir(dir.path().join("conf")).expect("a folder");
+        std::fs::write(dir.path().join("conf/settings.json"), r#"{"provider": {"retryBaseMs": 1}}"#).expect("a file");
         World { dir, base_url: base_url.map(ToOwned::to_owned) }
     }
 

@@ -252,3 +252,37 @@ fn the_same_key_is_the_same_command() {
     assert_eq!(first.stdout, send("hello").stdout);
     assert_eq!(send("other").code, Some(1));
 }
+
+#[test]
+fn stopped_means_gone_whoever_is_still_attached() {
+    let world = World::new(None);
+    assert_eq!(world.agent(&["new", "w"]).code, Some(0));
+    let mut attached = world.command(&["attach", "--plain", "w"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(attached.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("attached to w"));
+    for _ in 0..5 {
+        let old = world.daemon_pid();
+        let stopped = world.agent(&["daemon", "stop"]);
+        assert_eq!(stopped.code, Some(0), "{stopped:?}");
+        let again = world.agent(&["daemon", "start"]);
+        assert_eq!(again.code, Some(0), "{again:?}");
+        assert_ne!(world.daemon_pid(), old);
+    }
+    attached.kill().unwrap();
+    attached.wait().unwrap();
+}
+
+#[test]
+fn a_rule_for_the_session_counts_from_the_next_round() {
+    let world = World::new(None);
+    let step = "[[step]]\n[[step.tool]]\nname = \"Bash\"\ninput = { command = \"touch made\" }\n";
+    let model = script(&world, &format!("{step}{step}[[step]]\nexpect = {{ tool = \"Bash\", is_error = false }}\ntext = \"Done.\"\n"));
+    let parked = world.agent(&["run", "--name", "p", "--model", &model, "--output-format", "json", "go"]);
+    assert_eq!(parked.code, Some(4), "{parked:?}");
+    let request = result(&parked)["permission_requests"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(world.agent(&["allow", "p", &request, "--session"]).code, Some(0));
+    let end = eventually("the result", || world.log("p").into_iter().find(|event| event["type"] == "result"));
+    assert_eq!(end["terminal"], "completed", "{end}");
+    let asked = world.log("p").iter().filter(|event| event["type"] == "permission_request").count();
+    assert_eq!(asked, 1);
+}

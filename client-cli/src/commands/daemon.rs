@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentd_client::{ClientError, Connection, DaemonInfo, Kind, Probe, Start, ensure, probe};
+use agentd_client::{ClientError, Connection, DaemonInfo, Holder, Kind, Probe, Start, ensure, probe, released};
 use serde_json::json;
 
 use crate::args::{DaemonCommand, Global};
@@ -28,7 +28,10 @@ pub async fn run(global: &Global, command: &DaemonCommand) -> Result<Exit, Failu
             Ok(connection) => {
                 let pid = connection.info().pid;
                 connection.drain(Duration::from_secs(*grace)).await?;
-                gone(&layout.socket, pid, Duration::from_secs(grace.saturating_add(10))).await?;
+                match released(&layout, Duration::from_secs(grace.saturating_add(10))).await {
+                    Holder::Gone => {}
+                    Holder::Alive => return Err(Failure::Other("the daemon did not stop in time; its log says why".to_owned())),
+                }
                 Out::line(&format!("stopped, pid {pid}"))?;
             }
             Err(error) if error.kind == Kind::Unreachable => Out::line("not running")?,
@@ -36,28 +39,6 @@ pub async fn run(global: &Global, command: &DaemonCommand) -> Result<Exit, Failu
         },
     }
     Ok(Exit::Done)
-}
-
-/// Waits until nobody answers on the socket any more and the daemon's process has ended: its store is at rest then.
-async fn gone(socket: &agentd_types::AbsPath, pid: u32, bound: Duration) -> Result<(), Failure> {
-    let waiting = async {
-        let mut pause = Duration::from_millis(5);
-        while lives(pid) || Connection::open(socket, "cli waiting for the end").await.is_ok() {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(200));
-        }
-    };
-    tokio::time::timeout(bound, waiting).await.map_err(|_| Failure::Other("the daemon did not stop in time; its log says why".to_owned()))
-}
-
-/// Whether the process is there and has not ended; one that nobody has waited for yet has.
-fn lives(pid: u32) -> bool {
-    let raw = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    // What may not be signalled is not ours: the number was used again.
-    let there = raw.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    there && !matches!(state, Some('Z' | 'X'))
 }
 
 /// A daemon of another protocol: what is known of it, and that it has to make place.

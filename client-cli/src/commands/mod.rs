@@ -49,6 +49,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Allow { session, request, always, for_session } => {
             permissions::allow(&global, &session, &request, always, for_session).await
         }
+        Command::Answer { session, question, choice } => permissions::answer(&global, &session, &question, choice).await,
         Command::Deny { session, request, message } => permissions::deny(&global, &session, &request, message).await,
         Command::Doctor { rebuild_store } => {
             let treatment = if rebuild_store { doctor::Treatment::RebuildStore } else { doctor::Treatment::Look };

@@ -1,6 +1,8 @@
-//! Open permission requests, and their answers.
+//! Open permission requests and questions, and their answers.
 
+use agentd_client::printable;
 use agentd_types::RequestId;
+use agentd_types::id::BadId;
 use agentd_types::permission::{AllowScope, Decision};
 
 use super::connected;
@@ -12,11 +14,29 @@ pub async fn list(global: &Global, session: &str, all: bool) -> Result<Exit, Fai
     let connection = connected(global).await?;
     let info = connection.session(session).await?;
     let requests = connection.permissions(session, all).await?;
+    let questions = connection.questions(session, all).await?;
     if global.json {
-        Out::json(&requests.iter().map(|row| rows::permission(&info, row)).collect())?;
+        let requests = requests.iter().map(|row| rows::permission(&info, row));
+        Out::json(&requests.chain(questions.iter().map(|row| rows::question(&info, row))).collect())?;
     } else {
         requests.iter().try_for_each(|row| Out::line(&rows::permission_line(row)))?;
+        questions.iter().try_for_each(|row| Out::line(&rows::question_line(row)))?;
     }
+    Ok(Exit::Done)
+}
+
+/// Each choice an option's number or label, or a text of one's own.
+pub async fn answer(global: &Global, session: &str, question: &str, choices: Vec<String>) -> Result<Exit, Failure> {
+    let connection = connected(global).await?;
+    let id = match question.parse::<RequestId>() {
+        Ok(id) => id,
+        Err(error) => {
+            let open = connection.questions(session, false).await?;
+            one(question, open.iter().map(|row| row.question.id), "questions", error)?
+        }
+    };
+    let answered = connection.answer(session, id, choices).await?;
+    Out::line(&format!("{} {}", printable(&answered.reply.words()), answered.id))?;
     Ok(Exit::Done)
 }
 
@@ -40,15 +60,28 @@ async fn respond(global: &Global, session: &str, request: &str, decision: Decisi
         Ok(id) => id,
         Err(error) => {
             let open = connection.permissions(session, false).await?;
-            let mut fits = open.iter().map(|row| row.request.id).filter(|id| id.to_string().starts_with(request));
-            match (fits.next(), fits.next()) {
-                (Some(id), None) => id,
-                (Some(_), Some(_)) => return Err(Failure::Usage(format!("`{request}` fits several open requests; give more of the id"))),
-                (None, _) => return Err(Failure::Usage(error.to_string())),
-            }
+            one(request, open.iter().map(|row| row.request.id), "requests", error)?
         }
     };
     let resolved = connection.respond(session, id, decision).await?;
     Out::line(&format!("{} {}", resolved.decision.word(), resolved.id))?;
+    match (&resolved.decision, &resolved.rule) {
+        (Decision::Allow { scope: AllowScope::Once, .. } | Decision::Deny { .. } | Decision::Withdrawn, _) => {}
+        (Decision::Allow { scope: AllowScope::Session, .. }, Some(rule)) => Out::note(&format!("from now on in this session: {rule}")),
+        (Decision::Allow { scope: AllowScope::Always, .. }, Some(rule)) => Out::note(&format!("from now on in this folder: {rule}")),
+        (Decision::Allow { scope: AllowScope::Session | AllowScope::Always, .. }, None) => {
+            Out::note("no rule can be made of this call without allowing more than it: it is allowed once");
+        }
+    }
     Ok(Exit::Done)
+}
+
+/// The one of `open` that begins with `given`.
+fn one(given: &str, open: impl Iterator<Item = RequestId>, what: &str, error: BadId) -> Result<RequestId, Failure> {
+    let mut fits = open.filter(|id| !given.is_empty() && id.to_string().starts_with(given));
+    match (fits.next(), fits.next()) {
+        (Some(id), None) => Ok(id),
+        (Some(_), Some(_)) => Err(Failure::Usage(format!("`{given}` fits several open {what}; give more of the id"))),
+        (None, _) => Err(Failure::Usage(error.to_string())),
+    }
 }

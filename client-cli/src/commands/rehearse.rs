@@ -94,9 +94,20 @@ async fn play(
                         connection.respond(id, request.id, given.unwrap_or_else(none)).await?;
                     }
                 }
+                // Nobody thought of an answer: the first option, as a rehearsal that runs through would have it.
+                if let Event { body: Body::Question(question), .. } = &*event
+                    && !answers.is_empty()
+                {
+                    connection.answer(id, question.id, vec!["1".to_owned()]).await?;
+                }
             }
             Update::Draining => return Err(Failure::Other("the daemon is shutting down; nothing was shown to hold".to_owned())),
-            Update::Snapshot(_) | Update::Delta(_) | Update::Progress(_) | Update::Lagged { .. } | Update::Link(_) => {}
+            Update::Snapshot(_)
+            | Update::Delta(_)
+            | Update::Progress(_)
+            | Update::Countdown(_)
+            | Update::Lagged { .. }
+            | Update::Link(_) => {}
         }
     }
     Ok(summary)

@@ -65,7 +65,8 @@ pub async fn submit(
         (Asking::Others, OnAskArg::Park) => OnAsk::Park,
         (Asking::Others, OnAskArg::Deny) => OnAsk::Deny,
     };
-    let options = RunOptions { on_ask, max_turns: args.max_turns, max_budget: place::budget(args.max_budget_usd)? };
+    let fallback_models = args.fallback_model.iter().cloned().map(place::model).collect::<Result<_, _>>()?;
+    let options = RunOptions { on_ask, max_turns: args.max_turns, max_budget: place::budget(args.max_budget_usd)?, fallback_models };
     let format = if global.json { Format::Json } else { args.output_format };
     let pieces = if args.include_partial_messages { Pieces::Included } else { Pieces::LeftOut };
     let printer = Printer::new(info.id, format, pieces);

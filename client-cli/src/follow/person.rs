@@ -1,10 +1,11 @@
-//! The person at this terminal: one question after the other, answered by y or n. What was typed before a question never answers it.
+//! The person at this terminal: one question after the other, answered by y or n, or by a choice. What was typed before a question never answers it.
 
 use std::collections::VecDeque;
 use std::io::BufRead;
 
 use agentd_types::RequestId;
 use agentd_types::permission::{AllowScope, Decision, PermissionRequest};
+use agentd_types::question::Question;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
@@ -20,15 +21,66 @@ pub enum Answer {
         request: RequestId,
         decision: Decision,
     },
+    Chosen {
+        question: RequestId,
+        choice: String,
+    },
     /// No more input: what is asked stays open for others.
     Gone,
+}
+
+/// What somebody is asked.
+#[derive(Debug)]
+pub enum Pending {
+    Permission(PermissionRequest),
+    Question(Question),
+}
+
+impl Pending {
+    fn id(&self) -> RequestId {
+        match self {
+            Pending::Permission(request) => request.id,
+            Pending::Question(question) => question.id,
+        }
+    }
+
+    fn show(&self) {
+        match self {
+            Pending::Permission(request) => {
+                Out::note(&format!("? {} {}\n  {}", request.tool_name, request.input, request.reason));
+                Out::ask("  allow? [y/n] ");
+            }
+            Pending::Question(question) => {
+                Out::note(&agentd_tui::plain::asked(question));
+                Out::ask("  which? ");
+            }
+        }
+    }
+
+    /// What a typed line answers.
+    fn read(&self, line: &str) -> Option<Answer> {
+        match self {
+            Pending::Permission(request) => decision(line).map(|decision| Answer::Decided { request: request.id, decision }),
+            Pending::Question(question) => {
+                let choice = line.trim().to_owned();
+                (!choice.is_empty()).then_some(Answer::Chosen { question: question.id, choice })
+            }
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            Pending::Permission(_) => "  y or n? ",
+            Pending::Question(_) => "  a number, or your own words? ",
+        }
+    }
 }
 
 /// Who is asked here.
 pub struct Person {
     lines: Lines,
-    asked: Option<PermissionRequest>,
-    next: VecDeque<PermissionRequest>,
+    asked: Option<Pending>,
+    next: VecDeque<Pending>,
 }
 
 enum Lines {
@@ -44,15 +96,15 @@ impl Person {
     }
 
     /// Asks, after what is asked already.
-    pub fn ask(&mut self, request: &PermissionRequest) {
-        self.next.push_back(request.clone());
+    pub fn ask(&mut self, pending: Pending) {
+        self.next.push_back(pending);
         self.go_on();
     }
 
     /// The request was answered, by whomever.
     pub fn settled(&mut self, id: RequestId) {
-        self.next.retain(|request| request.id != id);
-        if self.asked.take_if(|request| request.id == id).is_some() {
+        self.next.retain(|pending| pending.id() != id);
+        if self.asked.take_if(|pending| pending.id() == id).is_some() {
             self.go_on();
         }
     }
@@ -67,14 +119,13 @@ impl Person {
                 self.lines = Lines::Gone;
                 return Answer::Gone;
             };
-            match decision(&line) {
-                Some(decision) => {
-                    let request = asked.id;
+            match asked.read(&line) {
+                Some(answer) => {
                     self.asked = None;
                     self.go_on();
-                    return Answer::Decided { request, decision };
+                    return answer;
                 }
-                None => Out::ask("  y or n? "),
+                None => Out::ask(asked.hint()),
             }
         }
     }
@@ -83,7 +134,7 @@ impl Person {
         if self.asked.is_some() {
             return;
         }
-        let Some(request) = self.next.pop_front() else { return };
+        let Some(pending) = self.next.pop_front() else { return };
         match &mut self.lines {
             Lines::NotYet => {
                 forget_typed();
@@ -95,9 +146,8 @@ impl Person {
             }
             Lines::Gone => {}
         }
-        Out::note(&format!("? {} {}\n  {}", request.tool_name, request.input, request.reason));
-        Out::ask("  allow? [y/n] ");
-        self.asked = Some(request);
+        pending.show();
+        self.asked = Some(pending);
     }
 }
 

@@ -69,6 +69,8 @@ impl Ordered {
             | Body::Tombstone { .. }
             | Body::PermissionRequest(_)
             | Body::PermissionResolved(_)
+            | Body::Question(_)
+            | Body::Answer(_)
             | Body::Queue(_) => of_event,
         }
     }

@@ -77,6 +77,10 @@ impl Printer {
                 let (attempt, most) = (retry.attempt, retry.max_retries);
                 self.note(&format!("· {}: asked again in {} ms ({attempt}/{most})", retry.error, retry.delay_ms))
             }
+            Body::System(System::ModelFallback(fallback)) => {
+                self.note(&format!("· {} is asked from here on: {}", fallback.to, fallback.reason))
+            }
+            Body::System(System::Notice { text }) => self.note(&format!("· {text}")),
             Body::System(System::Init(init)) if init.api_key_source == "rehearsal" => {
                 self.note("· rehearsal: a script plays, no language model is involved")
             }
@@ -86,6 +90,8 @@ impl Printer {
             | Body::Attachment(_)
             | Body::PermissionRequest(_)
             | Body::PermissionResolved(_)
+            | Body::Question(_)
+            | Body::Answer(_)
             | Body::Queue(_) => Ok(()),
         }
     }
@@ -128,6 +134,10 @@ impl Printer {
         match &self.look {
             Look::Live { .. } | Look::Answer => {}
             Look::Object | Look::Lines { .. } => Out::json(&result::parked(waiting))?,
+        }
+        for question in waiting.questions {
+            Out::note(&agentd_tui::plain::asked(question));
+            Out::note(&format!("  answer it: agent answer {} {} CHOICE", waiting.session, question.id));
         }
         for request in waiting.open {
             Out::note(&format!("parked: {} {} waits for an answer (request {})", request.tool_name, request.input, request.id));

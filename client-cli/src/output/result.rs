@@ -2,8 +2,11 @@
 
 use agentd_types::outcome::{SubmissionResult, TerminalName};
 use agentd_types::permission::PermissionRequest;
+use agentd_types::question::Question;
 use agentd_types::{Money, SessionId, SubmissionId, Usage};
 use serde_json::{Value, json};
+
+use super::rows;
 
 /// `subtype` and `terminal_reason`, in the names scripts know.
 pub const fn names(terminal: TerminalName) -> (&'static str, &'static str) {
@@ -39,6 +42,7 @@ pub fn object(session: SessionId, result: &SubmissionResult) -> Value {
             let row = json!({
                 "inputTokens": usage.input, "outputTokens": usage.output, "cacheReadInputTokens": usage.cache_read,
                 "cacheCreationInputTokens": usage.cache_write_5m + usage.cache_write_1h, "webSearchRequests": 0, "costUSD": share.cost.as_usd(),
+                "costBasis": share.basis,
             });
             (share.model.clone(), row)
         })
@@ -79,6 +83,7 @@ pub struct Waiting<'a> {
     pub usage: Usage,
     pub session_cost: Money,
     pub open: &'a [PermissionRequest],
+    pub questions: &'a [Question],
 }
 
 /// The result line of a run that parked.
@@ -97,6 +102,7 @@ pub fn parked(waiting: &Waiting<'_>) -> Value {
         "type": "result", "subtype": "error_during_execution", "is_error": true, "terminal_reason": "parked",
         "num_turns": waiting.num_turns, "usage": usage(&waiting.usage), "total_cost_usd": waiting.session_cost.as_usd(),
         "permission_denials": [], "permission_requests": requests,
+        "questions": waiting.questions.iter().map(rows::question_object).collect::<Vec<_>>(),
         "errors": ["it waits for an answer; the session goes on when somebody gives it"],
         "uuid": waiting.submission.to_string(), "session_id": waiting.session.to_string(),
     })

@@ -1,7 +1,8 @@
 //! Rows of lists, as text and as JSON. It sorts nothing: rows come in order.
 
-use agentd_client::{PermissionRow, printable};
+use agentd_client::{PermissionRow, QuestionRow, printable};
 use agentd_types::content::plain_text;
+use agentd_types::question::{Asks, Question, Reply};
 use agentd_types::queue::QueuedCommand;
 use agentd_types::session::SessionInfo;
 use serde_json::{Value, json};
@@ -41,6 +42,7 @@ pub fn permission(session: &SessionInfo, row: &PermissionRow) -> Value {
     let request = &row.request;
     let state = row.resolved.as_ref().map_or("open", |(resolved, _)| resolved.decision.word());
     json!({
+        "kind": "permission",
         "id": request.id.to_string(), "tool_name": request.tool_name, "input": value(&request.input), "session": session.id.to_string(),
         "asked_at": timestamp(request.asked_at), "state": state, "suggestions": request.suggestions,
         "by": row.resolved.as_ref().map(|(resolved, _)| resolved.by.to_string()),
@@ -54,6 +56,48 @@ pub fn permission_line(row: &PermissionRow) -> String {
         Some((resolved, _)) => format!("{} by {}", resolved.decision.word(), resolved.by),
     };
     printable(&format!("{}  {}  {}  {}", request.id, state, request.tool_name, request.input)).into_owned()
+}
+
+/// Beside permission requests: a call's question has the tool's name, the daemon's own has none.
+pub fn question(session: &SessionInfo, row: &QuestionRow) -> Value {
+    let (state, choices) = match &row.answered {
+        None => ("open", None),
+        Some((answered, _)) => match &answered.reply {
+            Reply::Chosen { choices } => ("answered", Some(choices)),
+            Reply::Withdrawn => ("withdrawn", None),
+        },
+    };
+    let mut line = question_object(&row.question);
+    line["kind"] = json!("question");
+    line["session"] = json!(session.id.to_string());
+    line["asked_at"] = json!(timestamp(row.question.asked_at));
+    line["state"] = json!(state);
+    line["suggestions"] = json!([]);
+    line["choices"] = json!(choices);
+    line["by"] = json!(row.answered.as_ref().map(|(answered, _)| answered.by.to_string()));
+    line
+}
+
+/// What is asked.
+pub fn question_object(question: &Question) -> Value {
+    let (tool_name, tool_use) = match &question.asks {
+        Asks::Call { tool_use, .. } => (Some("AskUser"), Some(tool_use.as_str())),
+        Asks::Resume => (None, None),
+    };
+    let options: Vec<Value> = question.options.iter().map(|it| json!({"label": it.label, "description": it.description})).collect();
+    json!({
+        "id": question.id.to_string(), "tool_name": tool_name, "tool_use_id": tool_use,
+        "input": {"question": question.question, "header": question.header, "options": options, "multiSelect": question.multi_select},
+    })
+}
+
+pub fn question_line(row: &QuestionRow) -> String {
+    let state = match &row.answered {
+        None => "open".to_owned(),
+        Some((answered, _)) => format!("{} by {}", answered.reply.words(), answered.by),
+    };
+    let options: Vec<String> = row.question.options.iter().zip(1..).map(|(option, number)| format!("{number} {}", option.label)).collect();
+    printable(&format!("{}  {}  ?  {}  [{}]", row.question.id, state, row.question.question, options.join(", "))).into_owned()
 }
 
 #[cfg(test)]

@@ -24,6 +24,17 @@ pub fn lines(event: &Event) -> Vec<Value> {
             "type": "system", "subtype": "api_retry", "attempt": retry.attempt, "max_retries": retry.max_retries,
             "retry_delay_ms": retry.delay_ms, "error_status": retry.status, "error": retry.error, "uuid": uuid, "session_id": session,
         })],
+        Body::System(System::ModelFallback(fallback)) => vec![json!({
+            "type": "system", "subtype": "model_fallback", "from": fallback.from, "to": fallback.to, "error": fallback.error,
+            "reason": fallback.reason, "uuid": uuid, "session_id": session,
+        })],
+        Body::System(System::Notice { text }) => vec![json!({
+            "type": "system", "subtype": "informational", "content": text, "level": "notice", "uuid": uuid, "session_id": session,
+        })],
+        // Ours: a message that was shown in pieces and does not count.
+        Body::Tombstone { message, reason } => vec![json!({
+            "type": "tombstone", "message_id": message.to_string(), "reason": reason, "uuid": uuid, "session_id": session,
+        })],
         Body::Assistant(message) => message
             .content
             .iter()
@@ -48,9 +59,10 @@ pub fn lines(event: &Event) -> Vec<Value> {
         Body::User(_)
         | Body::Attachment(_)
         | Body::System(_)
-        | Body::Tombstone { .. }
         | Body::PermissionRequest(_)
         | Body::PermissionResolved(_)
+        | Body::Question(_)
+        | Body::Answer(_)
         | Body::Queue(_) => Vec::new(),
     }
 }

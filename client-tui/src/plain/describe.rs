@@ -3,6 +3,7 @@
 use agentd_client::printable;
 use agentd_types::content::{ResultPart, plain_text};
 use agentd_types::permission::{PermissionRequest, PermissionResolved};
+use agentd_types::question::{Answered, Question};
 use agentd_types::queue::QueueChange;
 use agentd_types::system::{RecoveryOutcome, System};
 use agentd_types::{Block, Body, Event};
@@ -23,6 +24,8 @@ pub fn describe(event: &Event) -> Option<String> {
         Body::Tombstone { reason, .. } => Some(format!("· taken back: {reason}")),
         Body::PermissionRequest(request) => Some(question(request)),
         Body::PermissionResolved(resolved) => Some(answer(resolved)),
+        Body::Question(question) => Some(asked(question)),
+        Body::Answer(answered) => Some(replied(answered)),
         Body::Queue(change) => from_queue(change),
         Body::Result(result) => {
             let detail = if result.detail.is_empty() { String::new() } else { format!(": {}", result.detail) };
@@ -45,6 +48,24 @@ pub fn question(request: &PermissionRequest) -> String {
 pub fn answer(resolved: &PermissionResolved) -> String {
     let rule = resolved.rule.as_ref().map(|rule| format!(", from now on {rule}")).unwrap_or_default();
     printable(&format!("· {} by {}{rule}", resolved.decision.word(), resolved.by)).into_owned()
+}
+
+/// A question with its options, a line each, and the id it is answered by.
+#[must_use]
+pub fn asked(question: &Question) -> String {
+    let several = if question.multi_select { ", several may be chosen" } else { "" };
+    let mut text = format!("? {} (question {}{several})", question.question, question.id);
+    for (option, number) in question.options.iter().zip(1..) {
+        let meaning = if option.description.is_empty() { String::new() } else { format!(" — {}", option.description) };
+        text.push_str(&format!("\n  {number}. {}{meaning}", option.label));
+    }
+    printable(&text).into_owned()
+}
+
+/// What was said to a question, and by whom.
+#[must_use]
+pub fn replied(answered: &Answered) -> String {
+    printable(&format!("· {} by {}", answered.reply.words(), answered.by)).into_owned()
 }
 
 /// A call of the model.
@@ -98,6 +119,7 @@ fn from_system(system: &System) -> Option<String> {
         System::ApiRetry(retry) => {
             Some(format!("· {} — asked again in {} ms ({}/{})", retry.error, retry.delay_ms, retry.attempt, retry.max_retries))
         }
+        System::ModelFallback(fallback) => Some(format!("· {} is asked from here on: {}", fallback.to, fallback.reason)),
         System::Parked { .. } => Some("· parked: it goes on when somebody answers".to_owned()),
         System::Interrupted { reason, by } => {
             let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
@@ -107,7 +129,12 @@ fn from_system(system: &System) -> Option<String> {
         System::Failed { reason } => Some(format!("· failed: {reason}")),
         System::Notice { text } => Some(format!("· {text}")),
         System::Deleted => Some("· deleted".to_owned()),
-        System::Created { .. } | System::SessionUpdated { .. } | System::LoopState(_) | System::ToolStarted(_) => None,
+        System::Created { .. }
+        | System::SessionUpdated { .. }
+        | System::Frame(_)
+        | System::LoopState(_)
+        | System::ToolStarted(_)
+        | System::Partial(_) => None,
     }
 }
 
@@ -115,7 +142,7 @@ const fn recovered(outcome: RecoveryOutcome) -> &'static str {
     match outcome {
         RecoveryOutcome::Continued => "the submission goes on where it was",
         RecoveryOutcome::Dropped => "the submission was cut and is dropped",
-        RecoveryOutcome::Waiting => "the submission still waits for an answer",
+        RecoveryOutcome::Waiting => "the submission waits for an answer",
     }
 }
 

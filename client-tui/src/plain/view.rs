@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use agentd_client::{LinkState, Rest, Streamed, Update, printable};
 use agentd_types::event::AssistantMessage;
-use agentd_types::permission::PermissionRequest;
 use agentd_types::{Block, Body, Event};
 
-use super::describe::{call, describe, question};
+use super::describe::{asked, call, describe, question};
+use super::typed::Open;
 
 /// The lines written so far.
 pub struct View<W> {
@@ -15,7 +15,7 @@ pub struct View<W> {
     streamed: Streamed,
     /// The block whose line is not ended yet.
     in_line: Option<u32>,
-    open: Vec<PermissionRequest>,
+    open: Open,
     greeted: Greeted,
 }
 
@@ -27,11 +27,11 @@ enum Greeted {
 
 impl<W: Write> View<W> {
     pub fn new(out: W) -> View<W> {
-        View { out, streamed: Streamed::default(), in_line: None, open: Vec::new(), greeted: Greeted::NotYet }
+        View { out, streamed: Streamed::default(), in_line: None, open: Open::default(), greeted: Greeted::NotYet }
     }
 
-    /// Requests that wait for an answer, oldest first.
-    pub fn open(&self) -> &[PermissionRequest] {
+    /// What waits for an answer, oldest first.
+    pub fn open(&self) -> &Open {
         &self.open
     }
 
@@ -49,11 +49,14 @@ impl<W: Write> View<W> {
                     for request in &snapshot.permissions {
                         self.line(&question(request))?;
                     }
+                    for open in &snapshot.questions {
+                        self.line(&asked(open))?;
+                    }
                     for command in &snapshot.queue {
                         self.line(&format!("· waits: {}", agentd_types::content::plain_text(&command.content)))?;
                     }
                     self.greeted = Greeted::Once;
-                    self.open = snapshot.permissions;
+                    self.open = Open { requests: snapshot.permissions, questions: snapshot.questions };
                 }
                 let Some(message) = &snapshot.in_progress else { return Ok(()) };
                 let pieces: Vec<(u32, String)> =
@@ -67,6 +70,11 @@ impl<W: Write> View<W> {
             },
             // What was dropped comes with the whole message, and is told then.
             Update::Progress(_) | Update::Lagged { .. } => Ok(()),
+            // A line a second would bury the rest.
+            Update::Countdown(countdown) if countdown.left_ms.is_multiple_of(10_000) => {
+                self.line(&format!("· asked again in {} s ({}/{})", countdown.left_ms / 1000, countdown.attempt, countdown.max_retries))
+            }
+            Update::Countdown(_) => Ok(()),
             Update::Link(LinkState::Lost { why }) => self.line(&format!("· the link is lost ({why}); dialling again")),
             Update::Link(LinkState::Up) => self.line("· the link is back"),
             Update::Draining => self.line("· the daemon goes down"),
@@ -76,12 +84,24 @@ impl<W: Write> View<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match &event.body {
             Body::Assistant(message) => return self.assistant(message),
-            Body::PermissionRequest(request) if !self.open.iter().any(|it| it.id == request.id) => self.open.push(request.clone()),
-            Body::PermissionResolved(resolved) => self.open.retain(|it| it.id != resolved.id),
+            Body::PermissionRequest(request) if !self.open.requests.iter().any(|it| it.id == request.id) => {
+                self.open.requests.push(request.clone());
+            }
+            Body::PermissionResolved(resolved) => self.open.requests.retain(|it| it.id != resolved.id),
+            Body::Question(question) if !self.open.questions.iter().any(|it| it.id == question.id) => {
+                self.open.questions.push(question.clone());
+            }
+            Body::Answer(answered) => self.open.questions.retain(|it| it.id != answered.id),
             Body::Tombstone { message, .. } => {
                 self.streamed.drop_message(*message);
             }
-            Body::PermissionRequest(_) | Body::User(_) | Body::Attachment(_) | Body::System(_) | Body::Queue(_) | Body::Result(_) => {}
+            Body::PermissionRequest(_)
+            | Body::Question(_)
+            | Body::User(_)
+            | Body::Attachment(_)
+            | Body::System(_)
+            | Body::Queue(_)
+            | Body::Result(_) => {}
         }
         match describe(event) {
             Some(text) => self.line(&text),

@@ -4,12 +4,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use agentd_core::context::Said;
+use agentd_core::context::{Said, Sent};
+use agentd_core::model::ending::After;
 use agentd_core::session::{SeenFact, Standing};
 use agentd_types::content::Role;
 use agentd_types::event::{AssistantMessage, UserMessage};
-use agentd_types::system::System;
-use agentd_types::{AbsPath, Block, Body, Event, MessageId, Money, ToolUseId, Usage};
+use agentd_types::system::{Frame, System};
+use agentd_types::{AbsPath, Block, Body, Event, MessageId, Money, Timestamp, ToolUseId, Usage};
 
 use crate::files::{ReadCache, SeenFile};
 use crate::tools::tool::Call;
@@ -26,6 +27,16 @@ pub struct Conversation {
     pub read_cache: ReadCache,
     /// Where tools are, if it is no longer the session's own folder.
     pub cwd: Option<AbsPath>,
+    /// What stands in front of the messages, as it was recorded.
+    pub frame: Option<Arc<Frame>>,
+    /// When it was last used, or made.
+    pub frame_used_at: Timestamp,
+    /// When the session was made.
+    pub created_at: Timestamp,
+    /// The request that was sent last; not recorded.
+    pub sent: Option<Box<Sent>>,
+    /// Prefixes that changed under the provider's cache, since the conversation was loaded.
+    pub cache_breaks: u32,
     /// Answers of the main conversation.
     pub replies: u32,
     /// What the whole session cost, as of its last result.
@@ -54,6 +65,14 @@ impl Conversation {
         Arc::clone(&self.call_ids)
     }
 
+    /// What the newest user message is, for a model that answers it.
+    #[must_use]
+    pub fn after(&self) -> After {
+        let newest = self.said.iter().rev().take_while(|said| said.role == Role::User);
+        let has_result = newest.flat_map(|said| &said.content).any(|block| matches!(**block, Block::ToolResult { .. }));
+        if has_result { After::Results } else { After::Words }
+    }
+
     /// The text of the newest answer.
     #[must_use]
     pub fn last_text(&self) -> Option<String> {
@@ -70,7 +89,15 @@ impl Conversation {
         match &event.body {
             Body::User(user) => self.fold_user(user),
             Body::Attachment(attachment) => self.say(attachment.message, Role::User, &attachment.content, None),
-            Body::Assistant(assistant) => self.fold_assistant(assistant),
+            Body::Assistant(assistant) => {
+                self.frame_used_at = event.time;
+                self.fold_assistant(assistant);
+            }
+            Body::System(System::Created { .. }) => self.created_at = event.time,
+            Body::System(System::Frame(frame)) => {
+                self.frame_used_at = event.time;
+                self.frame = Some(Arc::new(frame.clone()));
+            }
             Body::Tombstone { message, .. } => self.forget(*message),
             Body::System(System::LoopState(record)) => {
                 if let Some(standing) = Standing::read(&record.state) {
@@ -79,7 +106,12 @@ impl Conversation {
                 }
             }
             Body::Result(result) => self.cost = result.session_cost,
-            Body::System(_) | Body::PermissionRequest(_) | Body::PermissionResolved(_) | Body::Queue(_) => {}
+            Body::System(_)
+            | Body::PermissionRequest(_)
+            | Body::PermissionResolved(_)
+            | Body::Question(_)
+            | Body::Answer(_)
+            | Body::Queue(_) => {}
         }
     }
 
@@ -106,6 +138,8 @@ impl Conversation {
         while let Some(at) = self.ids.iter().rposition(|id| *id == message) {
             self.ids.remove(at);
             let said = self.said.remove(at);
+            // Taken back on purpose: the next request is shorter, and that is no break.
+            self.sent = None;
             if said.role == Role::Assistant {
                 self.calls.clear();
                 self.replies = self.replies.saturating_sub(1);

@@ -3,17 +3,22 @@
 
 use std::sync::Arc;
 
-use agentd_core::model::catalog;
+use agentd_core::model::{SystemPart, catalog, price};
 use agentd_core::permission::{Policy, Scope};
-use agentd_core::query::{Abilities, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, Terminal, ToolBatch};
+use agentd_core::prompt::{Surroundings, frame, is_kept, system};
+use agentd_core::query::{
+    Abilities, CallLimits, FailureKind, Limits, LoopState, ModelFailure, Resume, Seen, StoreFailure, Terminal, ToolBatch,
+};
+use agentd_core::session::recover::stands;
 use agentd_core::session::{Point, Standing, Start, StartFrom, TaskEnd};
-use agentd_types::outcome::{ModelShare, SubmissionResult};
+use agentd_types::outcome::{Denial, SubmissionResult};
 use agentd_types::rule::Rule;
 use agentd_types::session::SessionMeta;
-use agentd_types::system::{Init, InterruptReason, LoopRecord, System};
+use agentd_types::system::{Frame, Init, InterruptReason, LoopRecord, System};
 use agentd_types::{Body, Entry, Money, SessionId};
 use tokio::sync::watch;
 
+use super::asked::{Asked, resolve};
 use super::cancel::Cancel;
 use super::conversation::Conversation;
 use super::drive::{Ended, drive};
@@ -21,9 +26,10 @@ use super::hands::{EngineHands, Learnt};
 use super::kit::Kit;
 use super::ledger::{Durability, Feed, Ledger};
 use super::said::{interrupt_marker, meta_message};
-use super::tally::Tally;
+use super::tally::{Bill, Tally};
 use crate::models::provider::Provider;
 use crate::permissions::asker::Asker;
+use crate::tools::survey::Surveyed;
 use crate::tools::tool::ToolContext;
 
 /// What a submission gets from its session.
@@ -43,12 +49,16 @@ pub struct QueryEngine {
     conversation: Conversation,
     /// Who was asked last; a provider may count a session's requests.
     provider: Option<(String, Arc<dyn Provider>)>,
+    /// The system field, the same until the conversation is loaded again.
+    frame: Option<Arc<[SystemPart]>>,
+    /// Models that are in no table and were spoken of.
+    cautioned: Vec<String>,
 }
 
 impl QueryEngine {
     #[must_use]
     pub fn new(kit: Arc<Kit>, conversation: Conversation) -> QueryEngine {
-        QueryEngine { kit, conversation, provider: None }
+        QueryEngine { kit, conversation, provider: None, frame: None, cautioned: Vec::new() }
     }
 
     /// Folds an event that the session appended by itself (a prompt, a synthetic result).
@@ -62,7 +72,8 @@ impl QueryEngine {
         let model = effective(&kit, &around.meta.model);
         let limits = limits(&kit, &start, &around.meta, &model);
         let (state, first) = opening(&start);
-        let mut tally = Tally::new(&start, &model, self.conversation.last_text());
+        let before = Bill { usage: state.spend.usage, cost: state.spend.cost };
+        let mut tally = Tally::new(&start, &model, self.conversation.last_text(), before);
         let spent = state.spend.cost;
         let provider = match self.provider_of(&model, &around).await {
             Ok(provider) => provider,
@@ -73,14 +84,12 @@ impl QueryEngine {
                 return (self, end);
             }
         };
-        if let StartFrom::Prompt = start.from
-            && let Err(failure) =
-                around.ledger.append(vec![init(&kit, &start, &around, &model, provider.key_source())], Durability::Written).await
-        {
-            return (self, TaskEnd::Failed(failure));
-        }
-        let mut hands =
-            EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, provider, model, limits, &mut tally, spent);
+        let frame = match self.open(&start, &around, &cancel, Opening { model: &model, key_source: provider.key_source() }).await {
+            Ok(frame) => frame,
+            Err(failure) => return (self, TaskEnd::Failed(failure)),
+        };
+        let asked = Asked::new(model, provider, fallbacks(&kit, &start));
+        let mut hands = EngineHands::new(&kit, &mut self.conversation, &start, &around, &cancel, asked, frame, limits, &mut tally, spent);
         let ended = drive(state, first, &limits, &mut hands).await;
         if let Err(failure) = hands.keep_withheld().await {
             drop(hands);
@@ -90,16 +99,88 @@ impl QueryEngine {
         let end = match ended {
             Ended::Stopped(terminal, state) => self.finish(&around, &start, &tally, LastState { terminal, state, learnt }, &cancel).await,
             Ended::Parked(open, state) => {
-                let record = loop_state(&start, &learnt.standing(state));
+                let record = loop_state(&start, &learnt.standing(state), tally.unrecorded_denials());
                 let parked = Entry::of(start.submission, Body::System(System::Parked { open: open.0 }));
                 match around.ledger.append(vec![record, parked], Durability::Synced).await {
-                    Ok(_) => TaskEnd::Parked,
+                    Ok(receipt) => {
+                        receipt.iter().for_each(|event| self.conversation.fold(event));
+                        TaskEnd::Parked
+                    }
                     Err(failure) => TaskEnd::Failed(failure),
                 }
             }
             Ended::Failed(failure) => TaskEnd::Failed(failure),
         };
         (self, end)
+    }
+
+    /// Says what the submission starts with, and what stands in front of its messages.
+    async fn open(
+        &mut self,
+        start: &Start,
+        around: &Surround,
+        cancel: &Cancel,
+        opening: Opening<'_>,
+    ) -> Result<Arc<[SystemPart]>, StoreFailure> {
+        let Opening { model, key_source } = opening;
+        let mut entries = Vec::with_capacity(3);
+        match start.from {
+            StartFrom::Prompt => entries.push(init(&self.kit, start, around, model, key_source)),
+            StartFrom::Reopen { .. } => {}
+        }
+        if let Some(caution) = price::caution(model).filter(|_| !self.cautioned.iter().any(|it| it == model)) {
+            self.cautioned.push(model.to_owned());
+            entries.push(Entry::of(start.submission, Body::System(System::Notice { text: caution })));
+        }
+        let wished = wished_fallbacks(&self.kit, start).len();
+        if wished > CallLimits::DEFAULT.fallbacks {
+            let text = format!("of {wished} fallback models the first {} are used", CallLimits::DEFAULT.fallbacks);
+            entries.push(Entry::of(start.submission, Body::System(System::Notice { text })));
+        }
+        let frame = match self.standing_frame(model) {
+            Some(frame) => frame,
+            None => match cancel.race(self.make_frame(around)).await {
+                Some(frame) => {
+                    entries.push(Entry::of(start.submission, Body::System(System::Frame(frame.clone()))));
+                    Arc::new(frame)
+                }
+                // Nothing is asked any more.
+                None => Arc::new(Frame { fixed: String::new(), tail: String::new() }),
+            },
+        };
+        if !entries.is_empty() {
+            let receipt = around.ledger.append(entries, Durability::Written).await?;
+            receipt.iter().for_each(|event| self.conversation.fold(event));
+        }
+        let parts: Arc<[SystemPart]> = match &self.frame {
+            Some(parts) => Arc::clone(parts),
+            None => system(&frame).into(),
+        };
+        if self.conversation.frame.is_some() {
+            self.frame = Some(Arc::clone(&parts));
+        }
+        Ok(parts)
+    }
+
+    /// The recorded frame, while it holds.
+    fn standing_frame(&self, model: &str) -> Option<Arc<Frame>> {
+        let frame = self.conversation.frame.clone()?;
+        let age_ms = self.kit.clock.now().since(self.conversation.frame_used_at);
+        let holds = self.frame.is_some() || is_kept(catalog::look_up(model).0.prefix, age_ms);
+        holds.then_some(frame)
+    }
+
+    async fn make_frame(&self, around: &Surround) -> Frame {
+        let meta = &around.meta;
+        let Surveyed { os, git } = self.kit.survey.look(&meta.cwd, &meta.environment).await;
+        frame(&Surroundings {
+            cwd: meta.cwd.clone(),
+            platform: std::env::consts::OS.to_owned(),
+            os,
+            date: super::kit::day(self.conversation.created_at),
+            git,
+            append: meta.append_system_prompt.clone(),
+        })
     }
 
     /// The session's provider; reading a rehearsal's script blocks.
@@ -109,9 +190,7 @@ impl QueryEngine {
         {
             return Ok(Arc::clone(provider));
         }
-        let (models, name, cwd) = (Arc::clone(&self.kit.models), model.to_owned(), around.meta.cwd.clone());
-        let resolved = tokio::task::spawn_blocking(move || models.resolve_in(&name, cwd.as_path())).await;
-        let provider = resolved.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let provider = resolve(&self.kit, model, around.meta.cwd.as_path()).await?;
         self.provider = Some((model.to_owned(), Arc::clone(&provider)));
         Ok(provider)
     }
@@ -122,9 +201,10 @@ impl QueryEngine {
         let LastState { terminal, state, learnt } = last;
         let entry = |body| Entry::of(start.submission, body);
         let mut entries = Vec::with_capacity(4);
-        let result = result(tally, &state, &terminal, self.conversation.cost + state.spend.cost, kit.clock.now());
+        let result = result(tally, &state, &terminal, self.conversation.cost, kit.clock.now());
         if !learnt.is_empty() {
-            entries.push(loop_state(start, &learnt.standing(state)));
+            // What was denied is in the result.
+            entries.push(loop_state(start, &learnt.standing(state), Vec::new()));
         }
         if let (Terminal::AbortedStreaming | Terminal::AbortedTools, Some(reason)) = (&terminal, cancel.reason()) {
             match reason {
@@ -144,6 +224,12 @@ impl QueryEngine {
     }
 }
 
+/// Who is asked first.
+struct Opening<'a> {
+    model: &'a str,
+    key_source: &'a str,
+}
+
 /// How the loop was left.
 struct LastState {
     terminal: Terminal,
@@ -157,12 +243,24 @@ fn effective(kit: &Kit, model: &str) -> String {
     model.to_owned()
 }
 
-/// The permission policy of a submission: the settings' rules, the session's own, and what answers put in force.
+/// The models a submission may go over to: its own wish, or the settings'.
+fn fallbacks<'a>(kit: &'a Kit, start: &'a Start) -> &'a [String] {
+    let wished = wished_fallbacks(kit, start);
+    &wished[..wished.len().min(CallLimits::DEFAULT.fallbacks)]
+}
+
+fn wished_fallbacks<'a>(kit: &'a Kit, start: &'a Start) -> &'a [String] {
+    let wished = &start.options.fallback_models;
+    if wished.is_empty() { &kit.settings.fallback_models } else { wished }
+}
+
+/// The permission policy of a submission: the settings' rules, its folder's, the session's own, and what answers put in force.
 #[must_use]
 pub fn policy(kit: &Kit, around: &Surround, context: &ToolContext) -> Policy {
     let rules = |texts: &[String]| texts.iter().filter_map(|text| text.parse::<Rule>().ok()).collect::<Vec<_>>();
     let settings = &kit.settings.permissions;
     let mut allow = settings.allow.clone();
+    allow.extend(kit.folders.allowed(&around.meta.cwd));
     allow.extend(rules(&around.meta.allow));
     allow.extend(rules(&around.allowed.borrow()));
     let mut deny = settings.deny.clone();
@@ -197,8 +295,8 @@ fn limits(kit: &Kit, start: &Start, meta: &SessionMeta, model: &str) -> Limits {
 fn opening(start: &Start) -> (LoopState, Seen) {
     match &start.from {
         StartFrom::Prompt => (LoopState::start(), Seen::Opened),
-        StartFrom::Reopen { calls, point, loop_state } => {
-            let state = loop_state.as_ref().and_then(Standing::read).map_or_else(LoopState::start, |standing| standing.state);
+        StartFrom::Reopen { calls, point, loop_state, unpaid, denials: _ } => {
+            let state = stands(loop_state.as_ref().and_then(Standing::read), unpaid);
             let open = || ToolBatch { calls: calls.iter().map(|call| call.id.clone()).collect() };
             let resume = match (calls.is_empty(), point) {
                 // Without a call left the batch is done at once, and the round is closed as it would have been.
@@ -225,17 +323,20 @@ fn init(kit: &Kit, start: &Start, around: &Surround, model: &str, key_source: &s
 
 /// A `loop_state` entry.
 #[must_use]
-pub fn loop_state(start: &Start, standing: &Standing) -> Entry {
+pub fn loop_state(start: &Start, standing: &Standing, denials: Vec<Denial>) -> Entry {
     let record = LoopRecord {
         round: standing.state.round,
         transition: standing.state.transition.map(|name| name.as_str().to_owned()),
         state: standing.to_json(),
+        denials,
     };
     Entry::of(start.submission, Body::System(System::LoopState(record)))
 }
 
-fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, session_cost: Money, now: agentd_types::Timestamp) -> SubmissionResult {
+fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, cost_before: Money, now: agentd_types::Timestamp) -> SubmissionResult {
     let (detail, error_kind, error_status) = words(terminal);
+    let mut bill = tally.of_cut_calls();
+    bill += Bill { usage: state.spend.usage, cost: state.spend.cost };
     SubmissionResult {
         submission: tally.submission(),
         terminal: terminal.name(),
@@ -247,10 +348,10 @@ fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, session_cost: M
         num_turns: state.round,
         duration_ms: now.since(tally.started_at()),
         duration_api_ms: tally.api_ms(),
-        usage: state.spend.usage,
-        cost: state.spend.cost,
-        session_cost,
-        models: vec![ModelShare { model: tally.model().to_owned(), usage: state.spend.usage, cost: state.spend.cost }],
+        usage: bill.usage,
+        cost: bill.cost,
+        session_cost: cost_before + bill.cost,
+        models: tally.shares(),
         denials: tally.denials(),
         answered: tally.answered(),
     }

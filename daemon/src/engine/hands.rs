@@ -3,30 +3,31 @@
 use std::sync::Arc;
 
 use agentd_core::model::SystemPart;
-use agentd_core::prompt::{Surroundings, system};
+use agentd_core::model::fallback::{GoOver, go_over};
 use agentd_core::query::{
-    AutoCompact, Budget, CallPlan, CompactPlan, Compaction, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed, PreparePlan,
-    Prepared, Reply, Room, StopVerdict, StoreFailure, ToolBatch, ToolRun, Withheld,
+    AutoCompact, Budget, CallLimits, CallPlan, CompactPlan, Compaction, Continue, Cut, Drained, Gathered, Limits, LoopState, Observed,
+    PreparePlan, Prepared, Reply, Room, StopVerdict, StoreFailure, ToolBatch, ToolRun, Withheld,
 };
 use agentd_core::queue::Slept;
 use agentd_core::session::{SeenFact, Standing, Start};
 use agentd_types::event::{AssistantMessage, Attachment};
-use agentd_types::system::InterruptReason;
+use agentd_types::system::{InterruptReason, ModelFallback, System};
 use agentd_types::{AbsPath, Body, Entry, MessageId, Money};
 
-use super::calling::Calling;
+use super::asked::Asked;
+use super::calling::{Called, Calling};
 use super::cancel::Cancel;
 use super::conversation::{Conversation, seen_fact};
 use super::drive::Hands;
 use super::engine::{Surround, loop_state};
 use super::kit::Kit;
 use super::ledger::{Durability, Receipt};
-use super::log::RoundLog;
+use super::log::{RoundLog, RoundResults};
+use super::purse::{Account, Purse};
 use super::said;
-use super::tally::Tally;
-use crate::models::provider::Provider;
-use crate::permissions::gate::Gate;
-use crate::tools::run::{Interruption, run_batch};
+use super::tally::{Bill, Tally};
+use crate::tools::executor::Executor;
+use crate::tools::run::{Interruption, Means};
 use crate::tools::tool::ToolContext;
 
 /// The hands of one submission.
@@ -36,13 +37,14 @@ pub struct EngineHands<'a> {
     start: &'a Start,
     around: &'a Surround,
     cancel: &'a Cancel,
-    provider: Arc<dyn Provider>,
-    model: String,
+    asked: Asked,
     frame: Arc<[SystemPart]>,
     limits: Limits,
     tally: &'a mut Tally,
     /// An answer cut at the output limit: not stored until the table has decided what becomes of it.
     withheld: Option<AssistantMessage>,
+    /// The newest answer's calls: some may have started while it streamed.
+    executor: Option<Executor<'a>>,
     /// What this round learnt and is not in the log yet.
     learnt: Learnt,
     /// Commands leased by `gather`.
@@ -61,25 +63,24 @@ impl<'a> EngineHands<'a> {
         start: &'a Start,
         around: &'a Surround,
         cancel: &'a Cancel,
-        provider: Arc<dyn Provider>,
-        model: String,
+        asked: Asked,
+        frame: Arc<[SystemPart]>,
         limits: Limits,
         tally: &'a mut Tally,
         spent: Money,
     ) -> Self {
-        let frame = frame(kit, around);
         Self {
             kit,
             conversation,
             start,
             around,
             cancel,
-            provider,
-            model,
+            asked,
             frame,
             limits,
             tally,
             withheld: None,
+            executor: None,
             learnt: Learnt::default(),
             leased: 0,
             spent,
@@ -119,14 +120,74 @@ impl<'a> EngineHands<'a> {
         }
     }
 
+    async fn call(&mut self, plan: CallPlan) -> Observed<Called> {
+        self.executor = None;
+        let provider = &self.kit.settings.provider;
+        let calling = Calling {
+            kit: self.kit,
+            submission: self.start.submission,
+            ledger: self.around.ledger.as_ref(),
+            feed: self.around.feed.as_ref(),
+            cancel: self.cancel,
+            provider: self.asked.provider.as_ref(),
+            model: &self.asked.model,
+            frame: &self.frame,
+            purse: self.purse(),
+            limits: CallLimits::with(provider.retry_base_ms, provider.silence_ms),
+        };
+        let mut executor = self.executor();
+        let called = calling.call(self.conversation, plan, self.tally, &mut executor).await?;
+        self.executor = Some(executor);
+        self.spent += called.reply.cost;
+        Ok(called)
+    }
+
+    /// Goes over to the next fallback model for the rest of the submission; false when there is none, or no money for it.
+    async fn fall_back(&mut self, why: &GoOver) -> Observed<bool> {
+        if matches!(self.budget(), Budget::Reached { .. }) {
+            return Ok(false);
+        }
+        let (from, mut passed) = (self.asked.model.clone(), Vec::new());
+        let went = self.asked.go_over(self.kit, self.around.meta.cwd.as_path(), &mut passed).await;
+        let mut entries: Vec<Entry> = passed.into_iter().map(|text| self.entry(Body::System(System::Notice { text }))).collect();
+        if went {
+            let reason = format!("{from}: {}", why.reason);
+            let fallback = ModelFallback { from, to: self.asked.model.clone(), error: why.error.to_owned(), reason };
+            entries.push(self.entry(Body::System(System::ModelFallback(fallback))));
+        }
+        if !entries.is_empty() {
+            self.append(entries, Durability::Written).await.map_err(Cut::StoreFailed)?;
+        }
+        Ok(went)
+    }
+
+    /// An executor for the calls of one message.
+    fn executor(&self) -> Executor<'a> {
+        let (kit, around, cancel) = (self.kit, self.around, self.cancel);
+        let means = Means {
+            tools: &kit.tools,
+            asker: around.asker.as_ref(),
+            policy: Box::new(move |context| super::engine::policy(kit, around, context)),
+            log: Box::new(RoundLog::new(self.start.submission, around.ledger.as_ref(), around.feed.as_ref())),
+            cancel: cancel.token().clone(),
+            why: Box::new(move || match cancel.reason() {
+                Some(InterruptReason::UserCancel) | None => Interruption::User,
+                Some(InterruptReason::Interrupt) => Interruption::Message,
+                Some(InterruptReason::Drain) => Interruption::Drain,
+            }),
+        };
+        Executor::new(means, self.tool_context())
+    }
+
     /// Whether there is money for one more request: of the session's life, and of this submission.
     fn budget(&self) -> Budget {
-        let session = self.conversation.cost + self.spent;
-        let reached = |spent: Money, limit: Option<Money>| limit.filter(|limit| spent >= *limit).map(|limit| (spent, limit));
-        let over = reached(session, self.around.meta.limits.max_budget).or_else(|| reached(self.spent, self.limits.max_budget));
-        match over {
-            Some((spent, limit)) => Budget::Reached { spent, limit },
-            None => Budget::Reserved,
+        self.purse().after(Money::ZERO)
+    }
+
+    fn purse(&self) -> Purse {
+        Purse {
+            session: Account { spent: self.conversation.cost + self.spent, limit: self.around.meta.limits.max_budget },
+            submission: Account { spent: self.spent, limit: self.limits.max_budget },
         }
     }
 
@@ -158,6 +219,7 @@ impl<'a> EngineHands<'a> {
             Continue::NextTurn { .. } | Continue::CollapseDrainRetry { .. } | Continue::ReactiveCompactRetry { .. } => Vec::new(),
             Continue::MaxOutputTokensEscalate { .. } => return self.settle_withheld(WithheldFate::Tombstone).into_iter().collect(),
             Continue::MaxOutputTokensRecovery { .. } => {
+                self.tally.carries_on();
                 let words = Entry::of(self.start.submission, say(said::carry_on()));
                 return self.settle_withheld(WithheldFate::Store).into_iter().chain([words]).collect();
             }
@@ -200,26 +262,30 @@ impl Hands for EngineHands<'_> {
         if self.cancel.token().is_cancelled() {
             return Err(Cut::Interrupted);
         }
-        let window = u64::from(agentd_core::model::catalog::look_up(&self.model).0.context_window);
+        let window = u64::from(agentd_core::model::catalog::look_up(&self.asked.model).0.context_window);
         let room = if self.conversation.tokens() > window { Room::Full } else { Room::Fits };
         Ok(Prepared { room, budget: self.budget(), auto_compact: AutoCompact::NotNeeded })
     }
 
     async fn call_model(&mut self, plan: CallPlan) -> Observed<Reply> {
-        let calling = Calling {
-            kit: self.kit,
-            submission: self.start.submission,
-            ledger: self.around.ledger.as_ref(),
-            feed: self.around.feed.as_ref(),
-            cancel: self.cancel,
-            provider: self.provider.as_ref(),
-            model: &self.model,
-            frame: &self.frame,
-        };
-        let called = calling.call(self.conversation, plan, self.tally).await?;
-        self.withheld = called.withheld;
-        self.spent += called.reply.cost;
-        Ok(called.reply)
+        let mut bill = Bill::default();
+        loop {
+            let called = match self.call(plan).await {
+                Ok(called) => called,
+                Err(cut) => {
+                    self.tally.cut_short(bill);
+                    return Err(cut);
+                }
+            };
+            bill += Bill { usage: called.reply.usage, cost: called.reply.cost };
+            match go_over(&called.reply.end) {
+                Some(why) if self.fall_back(&why).await? => {}
+                Some(_) | None => {
+                    self.withheld = called.withheld;
+                    return Ok(bill.reply(called.reply.end));
+                }
+            }
+        }
     }
 
     async fn drain_collapses(&mut self, withheld: Withheld) -> Observed<Drained> {
@@ -242,26 +308,25 @@ impl Hands for EngineHands<'_> {
 
     async fn run_tools(&mut self, batch: ToolBatch) -> Observed<ToolRun> {
         let calls = self.conversation.calls(&batch.calls);
-        let mut context = self.tool_context();
-        let before = context.clone();
-        let log = RoundLog::new(self.start.submission, self.kit.entropy.as_ref(), self.around.ledger.as_ref(), self.around.feed.as_ref());
-        let gate = Gate::new(super::engine::policy(self.kit, self.around, &context), self.around.asker.as_ref());
-        let why = || match self.cancel.reason() {
-            Some(InterruptReason::UserCancel) | None => Interruption::User,
-            Some(InterruptReason::Interrupt) => Interruption::Message,
-            Some(InterruptReason::Drain) => Interruption::Drain,
+        // After a restart or an answer no call was made in this life of the submission.
+        let mut executor = self.executor.take().unwrap_or_else(|| self.executor());
+        let before = executor.context().clone();
+        let mut results = RoundResults {
+            submission: self.start.submission,
+            entropy: self.kit.entropy.as_ref(),
+            ledger: self.around.ledger.as_ref(),
+            conversation: self.conversation,
+            tally: self.tally,
         };
-        let run = run_batch(calls, &self.kit.tools, &mut context, &gate, &log, self.cancel.token(), &why).await;
-        let (appended, denials) = log.into_parts();
-        appended.iter().for_each(|event| self.conversation.fold(event));
-        self.tally.denied(denials);
-        for path in context.read_cache.changed_since(&before.read_cache) {
+        let run = executor.finish(calls, &mut results).await;
+        let after = executor.context();
+        for path in after.read_cache.changed_since(&before.read_cache) {
             self.learnt.seen.push(seen_fact(&path));
             self.conversation.read_cache.put(path);
         }
-        if context.cwd != before.cwd {
-            self.learnt.cwd = Some(context.cwd.clone());
-            self.conversation.cwd = Some(context.cwd);
+        if after.cwd != before.cwd {
+            self.learnt.cwd = Some(after.cwd.clone());
+            self.conversation.cwd = Some(after.cwd.clone());
         }
         run
     }
@@ -275,7 +340,7 @@ impl Hands for EngineHands<'_> {
     async fn absorb(&mut self, why: &Continue, state: &LoopState) -> Result<(), StoreFailure> {
         let mut entries = self.words_of(why);
         let standing = std::mem::take(&mut self.learnt).standing(state.clone());
-        entries.push(loop_state(self.start, &standing));
+        entries.push(loop_state(self.start, &standing, self.tally.unrecorded_denials()));
         let attachments = (0..std::mem::take(&mut self.leased)).map(|_| MessageId::from_u128(self.kit.entropy.id())).collect();
         let receipt = self.around.ledger.absorb(attachments, entries).await?;
         // Only what was taken is answered: a lease alone is not.
@@ -293,14 +358,4 @@ impl Hands for EngineHands<'_> {
 fn allowed_folders(kit: &Kit, around: &Surround) -> Arc<[AbsPath]> {
     let more = kit.settings.permissions.additional_directories.iter().filter_map(|dir| AbsPath::new(dir).ok());
     std::iter::once(around.meta.cwd.clone()).chain(more).collect()
-}
-
-fn frame(kit: &Kit, around: &Surround) -> Arc<[SystemPart]> {
-    let around = Surroundings {
-        cwd: around.meta.cwd.clone(),
-        platform: std::env::consts::OS.to_owned(),
-        date: super::kit::day(kit.clock.now()),
-        append: around.meta.append_system_prompt.clone(),
-    };
-    system(&around).into()
 }

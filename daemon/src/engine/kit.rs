@@ -9,7 +9,9 @@ use agentd_types::{AbsPath, Timestamp};
 use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::models::Models;
+use crate::settings::Folders;
 use crate::tools::registry::ToolRegistry;
+use crate::tools::survey::Survey;
 
 /// The engine's equipment.
 pub struct Kit {
@@ -17,6 +19,9 @@ pub struct Kit {
     pub tools: ToolRegistry,
     pub specs: Arc<[ToolSpec]>,
     pub settings: Settings,
+    pub survey: Survey,
+    /// The user's own rules of single folders.
+    pub folders: Folders,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     /// Where sessions keep files of their own.

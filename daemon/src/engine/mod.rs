@@ -1,5 +1,6 @@
 //! The engine: one conversation's loop, driven. It knows no store, no session and no client.
 
+pub mod asked;
 pub mod calling;
 pub mod cancel;
 pub mod conversation;
@@ -11,6 +12,8 @@ pub mod hands;
 pub mod kit;
 pub mod ledger;
 pub mod log;
+pub mod partial;
+pub mod purse;
 pub mod said;
 pub mod tally;
 

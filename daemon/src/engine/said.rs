@@ -18,6 +18,12 @@ pub fn carry_on() -> String {
     "Your answer was cut at the output limit. Carry on exactly where it was cut: no apology, no recap. Take smaller pieces.".to_owned()
 }
 
+/// After an answer without a word that followed tool results.
+#[must_use]
+pub fn go_on() -> String {
+    "You ended without a word. Continue: go on with the work, or say what came of it.".to_owned()
+}
+
 /// A nudge to go on with a token budget.
 #[must_use]
 pub fn nudge(spent: u64, left: u64) -> String {

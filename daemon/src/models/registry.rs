@@ -4,12 +4,14 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentd_core::model::catalog::is_rehearsal;
+use agentd_core::query::CallLimits;
 use agentd_types::config::Settings;
 use agentd_types::layout::Vars;
 
-use super::anthropic::{AnthropicProvider, Config, Credential, DEFAULT_BASE_URL, KeyKind, SILENCE};
+use super::anthropic::{AnthropicProvider, Config, Credential, DEFAULT_BASE_URL, KeyKind};
 use super::http::{BaseUrl, HttpError};
 use super::provider::Provider;
 use super::rehearsal::script::MAX_BYTES;
@@ -60,7 +62,9 @@ pub struct Outlook {
 }
 
 enum Anthropic {
-    Ready(Arc<AnthropicProvider>),
+    Ready(Box<AnthropicProvider>),
+    /// Handed in whole.
+    Given(Arc<dyn Provider>),
     NotSetUp,
     Broken(String),
 }
@@ -70,16 +74,22 @@ impl Models {
     #[must_use]
     pub fn new(settings: &Settings, vars: &impl Vars) -> Models {
         let anthropic = match anthropic(settings, vars) {
-            Ok(Some(provider)) => Anthropic::Ready(Arc::new(provider)),
+            Ok(Some(provider)) => Anthropic::Ready(Box::new(provider)),
             Ok(None) => Anthropic::NotSetUp,
             Err(error) => Anthropic::Broken(error.to_string()),
         };
         let fallback = match &anthropic {
-            Anthropic::Ready(_) | Anthropic::Broken(_) => DEFAULT_MODEL,
+            Anthropic::Ready(_) | Anthropic::Given(_) | Anthropic::Broken(_) => DEFAULT_MODEL,
             Anthropic::NotSetUp => REHEARSAL,
         };
         let wished = settings.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
         Models { default: wished.unwrap_or(fallback).to_owned(), anthropic }
+    }
+
+    /// One provider for every model but the rehearsal.
+    #[must_use]
+    pub fn of(provider: Arc<dyn Provider>, default_model: &str) -> Models {
+        Models { default: default_model.to_owned(), anthropic: Anthropic::Given(provider) }
     }
 
     /// The model of new sessions.
@@ -111,6 +121,7 @@ impl Models {
         let (provider, base_url) = match (&self.anthropic, is_rehearsal(&self.default)) {
             (_, true) => ("rehearsal", String::new()),
             (Anthropic::Ready(provider), false) => ("anthropic", provider.base_url()),
+            (Anthropic::Given(_), false) => ("given", String::new()),
             (Anthropic::NotSetUp | Anthropic::Broken(_), false) => ("", String::new()),
         };
         match self.resolve("") {
@@ -125,7 +136,8 @@ impl Models {
             return Ok(Arc::new(RehearsalProvider::new(script(model, folder)?)));
         }
         match &self.anthropic {
-            Anthropic::Ready(provider) => Ok(Arc::clone(provider) as Arc<dyn Provider>),
+            Anthropic::Ready(provider) => Ok(Arc::new(provider.for_another())),
+            Anthropic::Given(provider) => Ok(Arc::clone(provider)),
             Anthropic::NotSetUp => Err(ResolveError::NoKey { model: model.to_owned() }),
             Anthropic::Broken(why) => Err(ResolveError::Provider(why.clone())),
         }
@@ -140,7 +152,8 @@ fn anthropic(settings: &Settings, vars: &impl Vars) -> Result<Option<AnthropicPr
         return Ok(None);
     }
     let base = BaseUrl::parse(base.as_deref().unwrap_or(DEFAULT_BASE_URL))?;
-    AnthropicProvider::new(Config { base, credential, silence: SILENCE }).map(Some)
+    let silence = CallLimits::with(None, settings.provider.silence_ms).silence_ms;
+    AnthropicProvider::new(Config { base, credential, silence: Duration::from_millis(silence) }).map(Some)
 }
 
 /// The first of: token and key of the environment, token and key of the settings.

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use agentd_core::query::StoreFailure;
+use agentd_types::question::Choice;
 use agentd_types::{Json, Origin, ToolUseId};
 
 /// A call that needs an answer.
@@ -35,7 +36,35 @@ pub enum Answer {
     StoreFailed(StoreFailure),
 }
 
+/// A question of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub header: String,
+    pub question: String,
+    pub options: Vec<Choice>,
+    pub multi_select: bool,
+}
+
+/// What came of a call's questions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// What was chosen, question by question.
+    Answers(Vec<Vec<String>>),
+    /// Nobody is asked; what the model is told.
+    Denied {
+        message: String,
+    },
+    /// Nobody answers here and now: the call stays open, the submission parks.
+    Open,
+    /// The submission ends; an interrupted result follows.
+    Withdrawn,
+    StoreFailed(StoreFailure),
+}
+
 /// Asks. The request is a durable event before anyone sees it; the first answer wins.
 pub trait Asker: Send + Sync {
     fn ask(&self, ask: Ask) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>>;
+
+    /// The same for a call's questions.
+    fn ask_person(&self, tool_use: ToolUseId, questions: Vec<Asked>) -> Pin<Box<dyn Future<Output = Said> + Send + '_>>;
 }

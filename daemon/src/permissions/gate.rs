@@ -3,9 +3,10 @@
 use agentd_core::permission::{Policy, Subject, Verdict, decide, forbids};
 use agentd_core::query::StoreFailure;
 use agentd_core::tools::Effects;
+use agentd_types::permission::PermissionMode;
 use agentd_types::{Json, Origin, ToolUseId};
 
-use super::asker::{Answer, Ask, Asker};
+use super::asker::{Answer, Ask, Asked, Asker, Said};
 
 /// What is in force, and who is asked.
 pub struct Gate<'a> {
@@ -31,10 +32,32 @@ pub enum Passage {
     StoreFailed(StoreFailure),
 }
 
+/// What the rules alone say of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    Go,
+    /// What the model is told.
+    Denied {
+        message: String,
+    },
+    /// Somebody is to be asked.
+    WouldAsk,
+}
+
 impl<'a> Gate<'a> {
     #[must_use]
     pub fn new(policy: Policy, asker: &'a dyn Asker) -> Self {
         Self { policy, asker }
+    }
+
+    /// What the rules alone say; nobody is asked.
+    #[must_use]
+    pub fn look(&self, tool: &str, effects: Effects, subject: &Subject) -> Look {
+        match decide(&self.policy, tool, effects, subject) {
+            Verdict::Allow { .. } => Look::Go,
+            Verdict::Deny { why } => Look::Denied { message: denied(&why) },
+            Verdict::Ask { .. } => Look::WouldAsk,
+        }
     }
 
     /// Decides, or asks and waits for the first answer.
@@ -52,6 +75,18 @@ impl<'a> Gate<'a> {
                     Answer::StoreFailed(failure) => Passage::StoreFailed(failure),
                 }
             }
+        }
+    }
+
+    /// Asks whoever is attached what a call wants to know.
+    pub async fn ask_person(&self, tool_use: &ToolUseId, questions: Vec<Asked>) -> Said {
+        match self.policy.mode {
+            PermissionMode::DontAsk => Said::Denied { message: denied("mode dontAsk: nobody is asked") },
+            PermissionMode::Default
+            | PermissionMode::Plan
+            | PermissionMode::AutoEdit
+            | PermissionMode::FullAuto
+            | PermissionMode::BypassPermissions => self.asker.ask_person(tool_use.clone(), questions).await,
         }
     }
 

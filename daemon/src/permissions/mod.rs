@@ -2,3 +2,4 @@
 
 pub mod asker;
 pub mod gate;
+pub mod rules;

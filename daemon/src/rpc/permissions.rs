@@ -10,7 +10,7 @@ use super::peer::Caller;
 use super::server::Rpc;
 use super::status::{bad_field, invalid};
 use crate::sessions::SessionError;
-use crate::sessions::request::{PermissionRow, Respond};
+use crate::sessions::request::{AnswerQuestion, PermissionRow, QuestionRow, Respond};
 
 #[tonic::async_trait]
 impl Permissions for Rpc {
@@ -35,6 +35,20 @@ impl Permissions for Rpc {
         let rows = self.session(&session_id).await?.permissions(all).await?;
         Ok(Response::new(v1::ListPermissionsResponse { permissions: rows.iter().map(row).collect() }))
     }
+
+    async fn answer_question(&self, request: Request<v1::AnswerQuestionRequest>) -> Result<Response<v1::AnswerQuestionResponse>, Status> {
+        let by = Caller::of(&request).origin();
+        let v1::AnswerQuestionRequest { session_id, question_id, choices } = request.into_inner();
+        let question: RequestId = question_id.parse().map_err(|_| SessionError::NoSuchRequest { id: question_id })?;
+        let answered = self.session(&session_id).await?.answer(AnswerQuestion { question, choices, by }).await?;
+        Ok(Response::new(v1::AnswerQuestionResponse { answered: Some((&answered).into()) }))
+    }
+
+    async fn list_questions(&self, request: Request<v1::ListQuestionsRequest>) -> Result<Response<v1::ListQuestionsResponse>, Status> {
+        let v1::ListQuestionsRequest { session_id, all } = request.into_inner();
+        let rows = self.session(&session_id).await?.questions(all).await?;
+        Ok(Response::new(v1::ListQuestionsResponse { questions: rows.iter().map(question_row).collect() }))
+    }
 }
 
 /// Allow or deny: only the daemon withdraws.
@@ -46,6 +60,15 @@ fn decision_of(decision: Option<v1::Decision>) -> Result<Decision, Status> {
         }
         Decision::Allow { .. } | Decision::Deny { .. } => Ok(decision),
         Decision::Withdrawn => Err(invalid("decision", "answer allow or deny; only the daemon withdraws a request")),
+    }
+}
+
+fn question_row(row: &QuestionRow) -> v1::QuestionRow {
+    let answered = row.answered.as_ref();
+    v1::QuestionRow {
+        question: Some((&row.question).into()),
+        answered: answered.map(|(answered, _)| answered.into()),
+        answered_at_ms: answered.map(|(_, at)| at.0),
     }
 }
 

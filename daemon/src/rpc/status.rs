@@ -44,7 +44,7 @@ pub fn draining() -> Status {
 impl From<SessionError> for Status {
     fn from(error: SessionError) -> Status {
         let mut message = error.to_string();
-        if let SessionError::AlreadyAnswered { at, .. } = &error {
+        if let SessionError::AlreadyAnswered { at, .. } | SessionError::AlreadyReplied { at, .. } = &error {
             message = with_time(message, *at, TimeZone::system());
         }
         if let SessionError::Invalid { field, .. } = error {
@@ -71,6 +71,11 @@ fn parts(error: SessionError) -> (Code, &'static str, Metadata) {
             let metadata = vec![("decision", decision), ("by", resolved.by.to_string()), ("at_ms", at.0.to_string())];
             (Code::AlreadyExists, reason::ALREADY_ANSWERED, metadata)
         }
+        E::AlreadyReplied { answered, at } => {
+            let metadata = vec![("decision", answered.reply.words()), ("by", answered.by.to_string()), ("at_ms", at.0.to_string())];
+            (Code::AlreadyExists, reason::ALREADY_ANSWERED, metadata)
+        }
+        E::RuleNotWritten { rule, .. } => (Code::Internal, reason::RULE_NOT_WRITTEN, vec![("rule", rule)]),
         E::QueueFull { bound } => (Code::ResourceExhausted, reason::QUEUE_FULL, vec![("bound", bound)]),
         E::TooLarge { size, bound } => {
             (Code::ResourceExhausted, reason::CONTENT_TOO_LARGE, vec![("size", size.to_string()), ("bound", bound.to_string())])

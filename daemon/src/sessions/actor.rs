@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agentd_core::session::{DrainStage, Event, Fresh, Machine, TaskEnd};
 use agentd_types::session::SessionInfo;
-use agentd_types::{MessageId, Seq, SessionId, SubmissionId};
+use agentd_types::{MessageId, RequestId, Seq, SessionId, SubmissionId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinHandle};
 
@@ -21,6 +21,7 @@ use super::live::InProgress;
 use super::load::{self, LoadError};
 use super::waiting::Waiting;
 use crate::engine::{Cancel, Kit, QueryEngine};
+use crate::permissions::rules::RuleWriter;
 use crate::store::{Commit, Store};
 
 /// A loaded session that nobody watches and that does nothing is unloaded after this.
@@ -31,6 +32,8 @@ pub struct Shared {
     pub kit: Arc<Kit>,
     pub store: Store,
     pub codec: Arc<dyn Codec>,
+    /// Keeps what is allowed "always".
+    pub rules: Arc<dyn RuleWriter>,
 }
 
 /// What the keeper tells an actor.
@@ -147,10 +150,11 @@ impl Actor {
         // At most one message a record in flight, and the commit thread's queue bounds those.
         let (commits, committed) = mpsc::unbounded_channel();
         let allowed = watch::Sender::new(projection.allowed.clone());
+        let resume = shared.kit.settings.resume.interrupted;
         let actor = Actor {
             id,
             shared,
-            machine: Machine::new(projection),
+            machine: Machine::new(projection, resume),
             waiting: Waiting::default(),
             publisher,
             in_progress: InProgress::default(),
@@ -227,6 +231,9 @@ impl Actor {
             submission: SubmissionId::from_u128(entropy.id()),
             message: MessageId::from_u128(entropy.id()),
             results: MessageId::from_u128(entropy.id()),
+            marker: MessageId::from_u128(entropy.id()),
+            leftover: MessageId::from_u128(entropy.id()),
+            question: RequestId::from_u128(entropy.id()),
         };
         let effects = self.machine.apply(event, self.shared.kit.clock.now(), fresh);
         for effect in effects {

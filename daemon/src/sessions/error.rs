@@ -2,6 +2,7 @@
 
 use agentd_core::query::StoreFailure;
 use agentd_types::permission::PermissionResolved;
+use agentd_types::question::Answered;
 use agentd_types::session::SessionState;
 use agentd_types::{SessionId, Timestamp};
 
@@ -16,10 +17,14 @@ pub enum SessionError {
     NameTaken { name: String, id: SessionId },
     #[error("idempotency key `{key}` was used with other content")]
     KeyReused { key: String },
-    #[error("no open permission request `{id}` in this session")]
+    #[error("no open request or question `{id}` in this session")]
     NoSuchRequest { id: String },
     #[error("already answered: {}, by {}", .resolved.decision.word(), .resolved.by)]
     AlreadyAnswered { resolved: Box<PermissionResolved>, at: Timestamp },
+    #[error("already answered: {}, by {}", .answered.reply.words(), .answered.by)]
+    AlreadyReplied { answered: Box<Answered>, at: Timestamp },
+    #[error("the call is allowed, and what is like it in this session; but the rule {rule} could not be kept for its folder: {why}")]
+    RuleNotWritten { rule: String, why: String },
     #[error("the queue is full: {bound}")]
     QueueFull { bound: String },
     #[error("the content is too large: {size} bytes, at most {bound}")]

@@ -2,6 +2,7 @@
 
 use agentd_types::live::{ClientInfo, Snapshot};
 use agentd_types::permission::PermissionResolved;
+use agentd_types::question::Answered;
 use agentd_types::queue::QueuedCommand;
 use agentd_types::session::SessionInfo;
 use agentd_types::system::SessionChanges;
@@ -10,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::error::SessionError;
 use super::feed::Subscription;
-use super::request::{Interrupted, Page, PermissionRow, ReadFrom, Respond, Submit, SubmitReceipt};
+use super::request::{AnswerQuestion, Interrupted, Page, PermissionRow, QuestionRow, ReadFrom, Respond, Submit, SubmitReceipt};
 
 /// The answer to one call.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
@@ -22,6 +23,8 @@ pub(crate) enum Call {
     Interrupt { submission: Option<SubmissionId>, by: Origin, reply: Reply<Interrupted> },
     Respond { respond: Respond, reply: Reply<PermissionResolved> },
     Permissions { all: bool, reply: Reply<Vec<PermissionRow>> },
+    Answer { answer: AnswerQuestion, reply: Reply<Answered> },
+    Questions { all: bool, reply: Reply<Vec<QuestionRow>> },
     Info { reply: Reply<SessionInfo> },
     Snapshot { reply: Reply<Snapshot> },
     Update { changes: SessionChanges, by: Origin, reply: Reply<SessionInfo> },
@@ -88,6 +91,16 @@ impl SessionHandle {
     /// Open permission requests, or all of this session's.
     pub async fn permissions(&self, all: bool) -> Result<Vec<PermissionRow>, SessionError> {
         self.ask(|reply| Call::Permissions { all, reply }).await
+    }
+
+    /// Answers a question; the first answer wins.
+    pub async fn answer(&self, answer: AnswerQuestion) -> Result<Answered, SessionError> {
+        self.ask(|reply| Call::Answer { answer, reply }).await
+    }
+
+    /// Open questions, or all of this session's.
+    pub async fn questions(&self, all: bool) -> Result<Vec<QuestionRow>, SessionError> {
+        self.ask(|reply| Call::Questions { all, reply }).await
     }
 
     pub async fn info(&self) -> Result<SessionInfo, SessionError> {

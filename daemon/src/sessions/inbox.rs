@@ -7,12 +7,12 @@ use agentd_core::query::StoreFailure;
 use agentd_core::queue::Slept;
 use agentd_types::live::{Delta, Ephemeral};
 use agentd_types::queue::QueuedCommand;
-use agentd_types::{Entry, MessageId, SubmissionId};
+use agentd_types::{Entry, MessageId, SubmissionId, ToolUseId};
 use std::sync::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::engine::ledger::{Durability, Feed, Ledger, Pending, Receipt};
-use crate::permissions::asker::{Answer, Ask, Asker};
+use crate::permissions::asker::{Answer, Ask, Asked, Asker, Said};
 
 /// Messages of one submission on their way to the actor.
 pub const INBOX: usize = 1_024;
@@ -21,6 +21,7 @@ pub const INBOX: usize = 1_024;
 pub(super) enum FromSubmission {
     Append { entries: Vec<Entry>, durability: Durability, reply: oneshot::Sender<Result<Receipt, StoreFailure>> },
     Ask { ask: Ask, reply: oneshot::Sender<Answer> },
+    AskPerson { tool_use: ToolUseId, questions: Vec<Asked>, reply: oneshot::Sender<Said> },
     Lease { slept: Slept, reply: oneshot::Sender<Vec<QueuedCommand>> },
     Absorb { attachments: Vec<MessageId>, entries: Vec<Entry>, reply: oneshot::Sender<Result<Receipt, StoreFailure>> },
     Show(Ephemeral),
@@ -87,6 +88,16 @@ impl Asker for Line {
             match self.send(FromSubmission::Ask { ask, reply }).await {
                 Ok(()) => answer.await.unwrap_or(Answer::Withdrawn),
                 Err(failure) => Answer::StoreFailed(failure),
+            }
+        })
+    }
+
+    fn ask_person(&self, tool_use: ToolUseId, questions: Vec<Asked>) -> Pin<Box<dyn Future<Output = Said> + Send + '_>> {
+        Box::pin(async move {
+            let (reply, said) = oneshot::channel();
+            match self.send(FromSubmission::AskPerson { tool_use, questions, reply }).await {
+                Ok(()) => said.await.unwrap_or(Said::Withdrawn),
+                Err(failure) => Said::StoreFailed(failure),
             }
         })
     }

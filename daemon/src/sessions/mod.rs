@@ -16,6 +16,7 @@ mod perform;
 pub mod projector;
 pub mod registry;
 pub mod request;
+mod rules;
 mod serving;
 mod waiting;
 

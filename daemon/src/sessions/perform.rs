@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agentd_core::session::{AskOutcome, Effect, Outcome, Refusal, Start};
 use agentd_types::permission::Decision;
+use agentd_types::question::Reply;
 use agentd_types::{Body, Event, MessageId, Seq};
 
 use super::actor::{Actor, Running, Unpublished};
@@ -14,7 +15,7 @@ use super::request::{Interrupted, SubmitReceipt};
 use super::waiting::Waiter;
 use crate::engine::ledger::Durability;
 use crate::engine::{Cancel, Conversation, QueryEngine, Surround};
-use crate::permissions::asker::Answer;
+use crate::permissions::asker::{Answer, Said};
 use crate::store::{Batch, Level};
 
 impl Actor {
@@ -30,7 +31,7 @@ impl Actor {
             }
             Effect::Answer { ticket, outcome } => {
                 if let Some(waiter) = self.waiting.take(ticket) {
-                    answer(waiter, outcome);
+                    self.answer(waiter, outcome);
                 }
             }
             Effect::Receipt { ticket, result } => {
@@ -38,11 +39,11 @@ impl Actor {
                     let _ = reply.send(result);
                 }
             }
-            Effect::Settle { ticket, outcome } => {
-                if let Some(Waiter::Ask(reply)) = self.waiting.take(ticket) {
-                    let _ = reply.send(as_answer(outcome));
-                }
-            }
+            Effect::Settle { ticket, outcome } => match self.waiting.take(ticket) {
+                Some(Waiter::Ask(reply)) => drop(reply.send(as_answer(outcome))),
+                Some(Waiter::AskPerson(reply)) => drop(reply.send(as_said(outcome))),
+                Some(_) | None => {}
+            },
             Effect::Leased { ticket, commands } => {
                 if let Some(Waiter::Lease(reply)) = self.waiting.take(ticket) {
                     let _ = reply.send(commands);
@@ -154,12 +155,14 @@ fn ended_message(event: &Event) -> Option<MessageId> {
         | Body::System(_)
         | Body::PermissionRequest(_)
         | Body::PermissionResolved(_)
+        | Body::Question(_)
+        | Body::Answer(_)
         | Body::Queue(_)
         | Body::Result(_) => None,
     }
 }
 
-fn answer(waiter: Waiter, outcome: Result<Outcome, Refusal>) {
+pub(super) fn answer(waiter: Waiter, outcome: Result<Outcome, Refusal>) {
     match (waiter, outcome) {
         (Waiter::Submit(reply), outcome) => send(reply, outcome, |it| match it {
             Outcome::Accepted { command, seq } => Some(SubmitReceipt { command, seq }),
@@ -175,6 +178,10 @@ fn answer(waiter: Waiter, outcome: Result<Outcome, Refusal>) {
             Outcome::Resolved(resolved) => Some(*resolved),
             _ => None,
         }),
+        (Waiter::Answer(reply), outcome) => send(reply, outcome, |it| match it {
+            Outcome::Answered(answered) => Some(*answered),
+            _ => None,
+        }),
         (Waiter::Update(reply), outcome) => send(reply, outcome, |it| match it {
             Outcome::Info(info) => Some(*info),
             _ => None,
@@ -184,7 +191,7 @@ fn answer(waiter: Waiter, outcome: Result<Outcome, Refusal>) {
             _ => None,
         }),
         // The machine answers these with other effects.
-        (Waiter::Append(_) | Waiter::Ask(_) | Waiter::Lease(_), _) => {}
+        (Waiter::Append(_) | Waiter::Ask(_) | Waiter::AskPerson(_) | Waiter::Lease(_), _) => {}
     }
 }
 
@@ -207,9 +214,30 @@ fn as_error(refusal: Refusal) -> SessionError {
         Refusal::KeyReused { key } => SessionError::KeyReused { key },
         Refusal::NoSuchRequest { id } => SessionError::NoSuchRequest { id: id.to_string() },
         Refusal::AlreadyAnswered { resolved, at } => SessionError::AlreadyAnswered { resolved, at },
+        Refusal::AlreadyReplied { answered, at } => SessionError::AlreadyReplied { answered, at },
+        Refusal::BadChoice(bad) => SessionError::Invalid { field: "choices", why: bad.to_string() },
         Refusal::Precondition { state, why } => SessionError::Precondition { state, why },
         Refusal::Draining => SessionError::Draining,
         Refusal::Store(failure) => SessionError::Store(failure),
+    }
+}
+
+fn as_said(outcome: AskOutcome) -> Said {
+    match outcome {
+        AskOutcome::Replied(replies) => Said::Answers(replies.into_iter().map(|answered| chosen(answered.reply)).collect()),
+        AskOutcome::Open => Said::Open,
+        AskOutcome::Denied { by } => {
+            Said::Denied { message: format!("Nobody is asked in this run ({by}). Decide by yourself, and say how.") }
+        }
+        AskOutcome::Withdrawn | AskOutcome::Resolved(_) => Said::Withdrawn,
+        AskOutcome::StoreFailed(failure) => Said::StoreFailed(failure),
+    }
+}
+
+fn chosen(reply: Reply) -> Vec<String> {
+    match reply {
+        Reply::Chosen { choices } => choices,
+        Reply::Withdrawn => Vec::new(),
     }
 }
 
@@ -217,7 +245,7 @@ fn as_answer(outcome: AskOutcome) -> Answer {
     match outcome {
         AskOutcome::Open => Answer::Open,
         AskOutcome::Denied { by } => Answer::Denied { message: Some("nobody is asked in this run (--on-ask deny)".to_owned()), by },
-        AskOutcome::Withdrawn => Answer::Withdrawn,
+        AskOutcome::Withdrawn | AskOutcome::Replied(_) => Answer::Withdrawn,
         AskOutcome::StoreFailed(failure) => Answer::StoreFailed(failure),
         AskOutcome::Resolved(resolved) => match resolved.decision {
             Decision::Allow { updated_input, .. } => Answer::Allowed { updated_input, by: resolved.by },

@@ -1,6 +1,7 @@
 //! What clients ask of sessions, after the wire and before the actor.
 
 use agentd_types::permission::{Decision, PermissionRequest, PermissionResolved};
+use agentd_types::question::{Answered, Question};
 use agentd_types::queue::{Batching, CommandMode, Priority, RunOptions};
 use agentd_types::session::{SessionInfo, SessionMeta};
 use agentd_types::{Block, CommandId, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp};
@@ -65,6 +66,23 @@ pub struct PermissionRow {
     pub request: PermissionRequest,
     /// Absent = open.
     pub resolved: Option<(PermissionResolved, Timestamp)>,
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerQuestion {
+    pub question: RequestId,
+    /// Each an option's number or label, or a text.
+    pub choices: Vec<String>,
+    pub by: Origin,
+}
+
+/// A question as `agent permissions` lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionRow {
+    pub question: Question,
+    /// Absent = open.
+    pub answered: Option<(Answered, Timestamp)>,
 }
 
 /// Where in the history to read.

@@ -3,16 +3,18 @@
 use agentd_core::session::Event;
 use agentd_types::live::{ClientInfo, Ephemeral, RunningTool, Snapshot};
 use agentd_types::permission::PermissionRequest;
+use agentd_types::question::{Asks, Question};
 use agentd_types::queue::QueuedCommand;
-use agentd_types::{CommandId, RequestId, Seq, SubmissionId};
+use agentd_types::{CommandId, RequestId, Seq, SubmissionId, ToolUseId};
 
 use super::actor::Actor;
 use super::error::SessionError;
 use super::feed::{MAX_SUBSCRIBERS, Partials};
 use super::handle::{Call, Reply};
 use super::inbox::FromSubmission;
-use super::request::{Page, PermissionRow, ReadFrom, Submit};
+use super::request::{Page, PermissionRow, QuestionRow, ReadFrom, Submit};
 use super::waiting::Waiter;
+use crate::permissions::asker::Asked;
 
 /// Events a page of history holds at most.
 const MAX_PAGE: u32 = 1_000;
@@ -34,6 +36,11 @@ impl Actor {
                 let (request, decision, by) = (respond.request, respond.decision, respond.by);
                 self.step(Event::Respond { ticket, request, decision, by }).await;
             }
+            Call::Answer { answer, reply } => {
+                let ticket = self.waiting.add(Waiter::Answer(reply));
+                let (question, choices, by) = (answer.question, answer.choices, answer.by);
+                self.step(Event::Answer { ticket, question, choices, by }).await;
+            }
             Call::Update { changes, by, reply } => {
                 let ticket = self.waiting.add(Waiter::Update(reply));
                 self.step(Event::Update { ticket, changes, by }).await;
@@ -44,6 +51,7 @@ impl Actor {
             }
             Call::Queue { reply } => tell(reply, Ok(self.machine.committed().queue.commands().to_vec())),
             Call::Permissions { all, reply } => tell(reply, Ok(self.permission_rows(all))),
+            Call::Questions { all, reply } => tell(reply, Ok(self.question_rows(all))),
             Call::Info { reply } => tell(reply, Ok(self.machine.committed().info())),
             Call::Snapshot { reply } => tell(reply, Ok(self.snapshot())),
             Call::Subscribe { from, partials, client, reply } => self.subscribe(from, partials, client, reply),
@@ -76,6 +84,12 @@ impl Actor {
                 let ticket = self.waiting.add(Waiter::Ask(reply));
                 self.step(Event::Asked { from, ticket, request, on_ask }).await;
             }
+            FromSubmission::AskPerson { tool_use, questions, reply } => {
+                let questions = questions.into_iter().zip(0..).map(|(asked, place)| self.as_question(&tool_use, place, asked)).collect();
+                let ticket = self.waiting.add(Waiter::AskPerson(reply));
+                let on_ask = self.machine.on_ask();
+                self.step(Event::AskedPerson { from, ticket, questions, on_ask }).await;
+            }
             FromSubmission::Lease { slept, reply } => {
                 let ticket = self.waiting.add(Waiter::Lease(reply));
                 self.step(Event::Lease { from, ticket, slept }).await;
@@ -94,6 +108,19 @@ impl Actor {
         }
         if self.publisher.wants_deltas() {
             self.publisher.delta(&self.shared.codec.ephemeral(ephemeral));
+        }
+    }
+
+    fn as_question(&self, tool_use: &ToolUseId, place: u32, asked: Asked) -> Question {
+        Question {
+            id: RequestId::from_u128(self.shared.kit.entropy.id()),
+            agent: None,
+            asks: Asks::Call { tool_use: tool_use.clone(), place },
+            header: asked.header,
+            question: asked.question,
+            options: asked.options,
+            multi_select: asked.multi_select,
+            asked_at: self.shared.kit.clock.now(),
         }
     }
 
@@ -128,6 +155,7 @@ impl Actor {
             info: committed.info(),
             submission: committed.run.as_ref().map(|run| run.id),
             permissions: committed.open.clone(),
+            questions: committed.questions.clone(),
             queue: committed.queue.commands().to_vec(),
             running_tools,
             clients: self.publisher.clients(),
@@ -164,6 +192,19 @@ impl Actor {
                 || agentd_core::query::StoreFailure { reason: "the history cannot be read; the daemon's log says why".to_owned() };
             tell(reply, page.ok_or_else(|| SessionError::Store(unreadable())));
         });
+    }
+
+    fn question_rows(&self, all: bool) -> Vec<QuestionRow> {
+        let committed = self.machine.committed();
+        let open = committed.questions.iter().map(|question| QuestionRow { question: question.clone(), answered: None });
+        if !all {
+            return open.collect();
+        }
+        let replied = committed
+            .replied
+            .iter()
+            .map(|(question, answered, at)| QuestionRow { question: question.clone(), answered: Some((answered.clone(), *at)) });
+        replied.chain(open).collect()
     }
 
     fn permission_rows(&self, all: bool) -> Vec<PermissionRow> {

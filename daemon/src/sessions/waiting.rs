@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use agentd_core::query::StoreFailure;
 use agentd_core::session::Ticket;
 use agentd_types::permission::PermissionResolved;
+use agentd_types::question::Answered;
 use agentd_types::queue::QueuedCommand;
 use agentd_types::session::SessionInfo;
 use tokio::sync::oneshot;
@@ -12,17 +13,19 @@ use tokio::sync::oneshot;
 use super::handle::Reply;
 use super::request::{Interrupted, SubmitReceipt};
 use crate::engine::ledger::Receipt;
-use crate::permissions::asker::Answer;
+use crate::permissions::asker::{Answer, Said};
 
 /// A reply channel, by what it takes.
 pub(super) enum Waiter {
     Submit(Reply<SubmitReceipt>),
     Interrupt(Reply<Interrupted>),
     Respond(Reply<PermissionResolved>),
+    Answer(Reply<Answered>),
     Update(Reply<SessionInfo>),
     Delete(Reply<()>),
     Append(oneshot::Sender<Result<Receipt, StoreFailure>>),
     Ask(oneshot::Sender<Answer>),
+    AskPerson(oneshot::Sender<Said>),
     Lease(oneshot::Sender<Vec<QueuedCommand>>),
 }
 

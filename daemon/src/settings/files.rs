@@ -13,9 +13,11 @@ use super::place::{key_at, offset_of};
 const MAX_BYTES: u64 = 4 << 20;
 
 /// What is known of each part of the file; other keys are warned of.
-const KNOWN: &[&str] = &["$schema", "model", "permissions", "provider", "env", "maxTurns", "maxBudgetUsd"];
+const KNOWN: &[&str] = &["$schema", "model", "fallbackModels", "permissions", "provider", "resume", "env", "maxTurns", "maxBudgetUsd"];
 const KNOWN_PERMISSIONS: &[&str] = &["allow", "deny", "ask", "defaultMode", "additionalDirectories"];
-const KNOWN_PROVIDER: &[&str] = &["anthropicBaseUrl", "anthropicApiKey", "anthropicAuthToken"];
+const KNOWN_PROVIDER: &[&str] = &["anthropicBaseUrl", "anthropicApiKey", "anthropicAuthToken", "retryBaseMs", "silenceMs"];
+
+const KNOWN_RESUME: &[&str] = &["interrupted"];
 
 /// Settings, and what a person should know about their file.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -50,10 +52,21 @@ fn at(key: &str) -> String {
 /// # Errors
 /// When it is there and cannot be read, or holds a mistake.
 pub fn read(path: &Path) -> Result<Loaded, SettingsError> {
+    match text(path)? {
+        Some(text) => parse(path, &text),
+        None => Ok(Loaded::default()),
+    }
+}
+
+/// The text of the file at `path`; none when it is missing. Blocks.
+///
+/// # Errors
+/// When it is there and cannot be read.
+pub(super) fn text(path: &Path) -> Result<Option<String>, SettingsError> {
     let unreadable = |why: String| SettingsError::Unreadable { path: path.to_owned(), why };
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Loaded::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error.to_string())),
     };
     if !metadata.is_file() {
@@ -66,7 +79,15 @@ pub fn read(path: &Path) -> Result<Loaded, SettingsError> {
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| unreadable(error.to_string()))?;
-    parse(path, &text)
+    Ok(Some(text))
+}
+
+/// A file's text as `T`.
+///
+/// # Errors
+/// The first mistake: line, column, key.
+pub(super) fn typed<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, SettingsError> {
+    serde_json::from_str(text).map_err(|error| broken(path, text, &error))
 }
 
 /// Reads a file's text; an empty one is the defaults.
@@ -91,7 +112,9 @@ pub fn parse(path: &Path, text: &str) -> Result<Loaded, SettingsError> {
 fn broken(path: &Path, text: &str, error: &serde_json::Error) -> SettingsError {
     let (line, column) = (error.line(), error.column());
     let key = key_at(text, offset_of(text, line, column));
-    let why = if key.starts_with("provider") && error.is_data() {
+    let why = if key.starts_with("provider") && key.ends_with("Ms") && error.is_data() {
+        "it must be a whole number of milliseconds".to_owned()
+    } else if key.starts_with("provider") && error.is_data() {
         // serde quotes what it found, and here that may be a key.
         "it must be a text in quotes".to_owned()
     } else {
@@ -109,7 +132,7 @@ fn warnings(path: &Path, fields: &Map<String, Value>) -> Vec<String> {
         }
     };
     warn("", fields, KNOWN);
-    for (part, known) in [("permissions", KNOWN_PERMISSIONS), ("provider", KNOWN_PROVIDER)] {
+    for (part, known) in [("permissions", KNOWN_PERMISSIONS), ("provider", KNOWN_PROVIDER), ("resume", KNOWN_RESUME)] {
         if let Some(Value::Object(inner)) = fields.get(part) {
             warn(&format!("{part}."), inner, known);
         }

@@ -97,3 +97,11 @@ pub(super) enum Request {
         done: oneshot::Sender<Result<(), String>>,
     },
 }
+
+/// What a turn of the commit thread's work was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stepped {
+    Committed,
+    /// Nothing was queued.
+    Rested,
+}

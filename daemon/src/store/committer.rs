@@ -2,7 +2,7 @@
 //! reads events and never waits for a waiter.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::commit::{Batch, Commit, Level, Request, Told};
+use super::commit::{Batch, Commit, Level, Request, Stepped, Told};
 use super::journal::{Journal, Place};
 use super::limits::{Limits, REMEMBERED_DELETIONS, REMEMBERED_ENDS, ROOM_PATIENCE};
 use super::reader::Reader;
@@ -112,6 +112,24 @@ impl Committer {
                     }
                     return;
                 }
+            }
+        }
+    }
+
+    /// One turn of `run` without its waits: what is queued is committed; where nothing is, what would be due after a while.
+    pub(super) fn step(&mut self, queue: &Receiver<Request>) -> Stepped {
+        match queue.try_recv() {
+            Ok(first) => {
+                let (group, stop) = self.gather(first, queue);
+                self.commit(group);
+                if let Some(done) = stop {
+                    let _ = done.send(self.finish());
+                }
+                Stepped::Committed
+            }
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
+                self.rest();
+                Stepped::Rested
             }
         }
     }

@@ -44,7 +44,7 @@ use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot};
 
-pub use commit::{Batch, Commit, Level, Waiter};
+pub use commit::{Batch, Commit, Level, Stepped, Waiter};
 pub use db::Sled;
 pub use file::{Disk, FileSystem};
 pub use index::{Folded, Projector, Row, Standing};
@@ -96,6 +96,19 @@ struct Shared {
     threads: Mutex<Option<Threads>>,
 }
 
+/// What the commit thread does, a turn at a time.
+pub struct Stepper {
+    committer: Committer,
+    queue: mpsc::Receiver<Request>,
+}
+
+impl Stepper {
+    /// Commits what is queued, or does what is due when nothing is. Blocks on the disk.
+    pub fn step(&mut self) -> Stepped {
+        self.committer.step(&self.queue)
+    }
+}
+
 struct Threads {
     commit: JoinHandle<()>,
     apply: JoinHandle<()>,
@@ -118,6 +131,19 @@ impl Store {
     /// Theirs.
     pub fn open(setup: Setup) -> Result<(Store, Opened), OpenError> {
         Store::prepare(setup)?.open()
+    }
+
+    /// A store that commits nothing but by the stepper, and makes no checkpoint by itself: for the simulation, which decides
+    /// when. It is ended by being dropped.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_stepped(setup: Setup) -> Result<(Store, Opened, Stepper), OpenError> {
+        let (store, opened, stepper) = Store::prepare(setup)?.assemble()?;
+        let behind = Arc::clone(&store.shared.behind);
+        let applying = std::thread::Builder::new().name("apply".to_owned()).spawn(move || apply::run(&behind));
+        applying.map_err(|source| OpenError::Thread { source })?;
+        Ok((store, opened, stepper))
     }
 
     /// Replays the journal, making folders (0700) that are missing. Blocks, but not for long: the journal is bounded. The
@@ -340,6 +366,18 @@ impl Prepared {
     /// # Errors
     /// The database can neither be opened nor built. That it was lost is no error: `Opened` says so.
     pub fn open(self) -> Result<(Store, Opened), OpenError> {
+        let (store, opened, Stepper { committer, queue }) = self.assemble()?;
+        let shared = &store.shared;
+        let threads = start_threads(&shared.behind, &shared.reader, committer, queue).map_err(|source| OpenError::Thread { source })?;
+        // Nobody else has the handle yet.
+        if let Ok(mut slot) = shared.threads.try_lock() {
+            *slot = Some(threads);
+        }
+        Ok((store, opened))
+    }
+
+    /// Everything but the threads.
+    fn assemble(self) -> Result<(Store, Opened, Stepper), OpenError> {
         let Prepared { setup, replayed } = self;
         let Setup { places, files, shelves, projector, clock, boot, limits } = setup;
         let sources = rebuild::Sources { files: files.as_ref(), places: &places, projector: projector.as_ref(), batch: limits.apply_bytes };
@@ -396,11 +434,10 @@ impl Prepared {
         let trouble = Arc::new(OnceLock::new());
         let committer = Committer::new(journal, tail, reader.clone(), limits, deleted, Arc::clone(&trouble));
         // Bounded by `room`, whose permits travel with the requests.
-        let (queue, requests) = mpsc::channel();
-        let threads = start_threads(&behind, &reader, committer, requests).map_err(|source| OpenError::Thread { source })?;
+        let (sender, queue) = mpsc::channel();
         let room = Arc::new(Semaphore::new(limits.queue_units as usize));
-        let shared = Shared { queue, room, queue_units: limits.queue_units, behind, reader, trouble, threads: Mutex::new(Some(threads)) };
-        Ok((Store { shared: Arc::new(shared) }, opened))
+        let shared = Shared { queue: sender, room, queue_units: limits.queue_units, behind, reader, trouble, threads: Mutex::new(None) };
+        Ok((Store { shared: Arc::new(shared) }, opened, Stepper { committer, queue }))
     }
 }
 

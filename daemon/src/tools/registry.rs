@@ -5,7 +5,11 @@ use std::sync::Arc;
 use agentd_core::tools::ToolSpec;
 
 use super::edit::Edit;
+use super::glob::Glob;
+use super::grep::Grep;
 use super::read::Read;
+use super::sleep::Sleep;
+use super::todo::TodoWrite;
 use super::tool::Tool;
 use super::write::Write;
 
@@ -22,9 +26,11 @@ impl ToolRegistry {
         ToolRegistry { tools }
     }
 
+    /// By name, or by another name it is called by.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().name == name)
+        let named = self.tools.iter().find(|tool| tool.spec().name == name);
+        named.or_else(|| self.tools.iter().find(|tool| tool.aliases().contains(&name)))
     }
 
     #[must_use]
@@ -39,10 +45,18 @@ impl ToolRegistry {
     }
 }
 
-/// The tools that need nothing but files.
+/// The tools that need nothing but files and time.
 #[must_use]
 pub fn built_in_files() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(Read::new()), Arc::new(Write::new()), Arc::new(Edit::new())]
+    vec![
+        Arc::new(Read::new()),
+        Arc::new(Write::new()),
+        Arc::new(Edit::new()),
+        Arc::new(Glob::new()),
+        Arc::new(Grep::new()),
+        Arc::new(TodoWrite::new()),
+        Arc::new(Sleep::new()),
+    ]
 }
 
 #[cfg(test)]

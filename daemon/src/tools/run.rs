@@ -1,31 +1,32 @@
-//! The executor: one batch of calls, each through the same chain, in the order the model asked.
-//!
-//! Calls that are read-only and safe run beside each other; any other runs alone, after all before it. Nothing
-//! overtakes. Every call gets a result, or stays open for an answer. What a call may do is decided elsewhere.
+//! One call through its chain: find, read, check, permit, start, call. What a call may do, and when, is decided elsewhere.
 
-use std::ops::Range;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
 
 use agentd_core::model::repair::unreadable_input;
-use agentd_core::permission::Subject;
-use agentd_core::query::{Cut, ModelFailure, Observed, OpenCalls, StoreFailure, ToolEnd, ToolRun};
-use agentd_core::tools::{CallTraits, Concurrency, Effects};
+use agentd_core::permission::{Policy, Subject};
+use agentd_core::query::{ModelFailure, StoreFailure};
+use agentd_core::tools::{Effects, Stage};
 use agentd_types::content::ResultPart;
 use agentd_types::system::ToolStarted;
-use agentd_types::{Block, Json, Origin};
-use futures_util::{FutureExt, StreamExt, stream};
+use agentd_types::{Json, Origin};
+use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use super::ask::with_answers;
+use super::large;
 use super::registry::ToolRegistry;
-use super::tool::{Boxed, Call, CallContext, CallLog, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
-use crate::permissions::gate::{Gate, Passage};
+use super::tool::{Call, CallContext, CallLog, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
+use crate::permissions::asker::{Asker, Said};
+use crate::permissions::gate::{Gate, Look, Passage};
 
-/// Calls that run beside each other at most.
-const PARALLEL: usize = 10;
 /// Names that an unknown tool's error lists at most.
 const NEAR: usize = 3;
+/// How long a call may take to end after it was told to. Ending a process tree takes 2 s at most.
+const GRACE: Duration = Duration::from_secs(5);
 
-/// Why a batch was ended from outside; what the model is told.
+/// Why a submission was ended from outside; what the model is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Interruption {
     User,
@@ -45,172 +46,180 @@ impl Interruption {
     }
 }
 
+/// What the calls of a submission are run with.
+pub struct Means<'a> {
+    pub tools: &'a ToolRegistry,
+    pub asker: &'a dyn Asker,
+    /// What is in force where the tools are now.
+    pub policy: Box<dyn Fn(&ToolContext) -> Policy + Send + Sync + 'a>,
+    pub log: Box<dyn CallLog + 'a>,
+    /// The submission's.
+    pub cancel: CancellationToken,
+    pub why: Box<dyn Fn() -> Interruption + Send + Sync + 'a>,
+}
+
 /// What became of one call.
-enum Done {
+#[derive(Debug)]
+pub(super) enum Done {
     Result {
         parts: Vec<ResultPart>,
-        is_error: bool,
+        how: How,
         changes: Vec<ContextChange>,
+    },
+    /// By a rule or a person; what the model is told.
+    Denied {
+        message: String,
     },
     /// Its result ends the submission.
     Fatal {
         message: String,
         failure: ModelFailure,
     },
+    /// It waits for an answer that nobody here gives.
     Open,
+    /// It would ask, and its message is not stored yet: nothing was done.
+    WouldAsk,
     StoreFailed(StoreFailure),
 }
 
+/// How a call with a result ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Well,
+    /// It ran and failed.
+    Badly,
+    /// It did not run.
+    NotRun,
+}
+
 impl Done {
-    fn error(text: impl Into<String>) -> Done {
-        Done::Result { parts: vec![ResultPart::Text { text: text.into() }], is_error: true, changes: Vec::new() }
+    fn not_run(text: impl Into<String>) -> Done {
+        Done::Result { parts: vec![part(text)], how: How::NotRun, changes: Vec::new() }
     }
 }
 
-/// Everything a call is run with.
-struct Run<'a> {
-    tools: &'a ToolRegistry,
-    gate: &'a Gate<'a>,
-    log: &'a dyn CallLog,
-    cancel: &'a CancellationToken,
-    /// Ends the calls of this batch when a Bash call failed.
-    siblings: CancellationToken,
-    why: &'a (dyn Fn() -> Interruption + Sync),
+/// One call on its way.
+pub(super) struct OneCall {
+    pub call: Arc<Call>,
+    pub context: Arc<ToolContext>,
+    pub stage: Stage,
+    /// Ends the calls of this batch when one of them failed that the others depend on.
+    pub siblings: CancellationToken,
+    /// A child of it, for this call.
+    pub token: CancellationToken,
 }
 
-/// Runs `calls`; their results are in the log when this returns, and `context` has what they changed.
-///
-/// # Errors
-/// [`Cut`] when interrupted (each call has a result that says so) or when the store failed.
-pub async fn run_batch(
-    calls: Vec<Call>,
-    tools: &ToolRegistry,
-    context: &mut ToolContext,
-    gate: &Gate<'_>,
-    log: &dyn CallLog,
-    cancel: &CancellationToken,
-    why: &(dyn Fn() -> Interruption + Sync),
-) -> Observed<ToolRun> {
-    let run = Run { tools, gate, log, cancel, siblings: cancel.child_token(), why };
-    let mut open = Vec::new();
-    let mut fatal = None;
-    for group in groups(&calls, tools) {
-        let calls = &calls[group];
-        let seen = context.clone();
-        // Boxed: a stream of unboxed ones cannot be proven `Send` for every lifetime.
-        let waiting: Vec<Boxed<'_, Done>> = calls.iter().map(|call| Box::pin(run.one(call, &seen)) as Boxed<'_, Done>).collect();
-        let mut finished = stream::iter(waiting).buffered(PARALLEL);
-        let mut at = 0;
-        while let Some(done) = finished.next().await {
-            let call = &calls[at];
-            at += 1;
-            match done {
-                Done::Result { parts, is_error, changes } => {
-                    if is_error && call.name == "Bash" {
-                        run.siblings.cancel();
-                    }
-                    apply(context, changes);
-                    log.finished(result(call, parts, is_error)).await.map_err(Cut::StoreFailed)?;
-                }
-                Done::Fatal { message, failure } => {
-                    fatal.get_or_insert(failure);
-                    run.siblings.cancel();
-                    let parts = vec![ResultPart::Text { text: message }];
-                    log.finished(result(call, parts, true)).await.map_err(Cut::StoreFailed)?;
-                }
-                Done::Open => open.push(call.id.clone()),
-                Done::StoreFailed(failure) => return Err(Cut::StoreFailed(failure)),
+impl Means<'_> {
+    /// The whole chain. A call that does not end after it was told to is left, and said so.
+    pub(super) async fn one(&self, one: OneCall) -> Done {
+        let overdue = async {
+            one.token.cancelled().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        let done = tokio::select! {
+            biased;
+            done = self.chain(&one) => done,
+            () = overdue => {
+                let text = format!("{} did not end within {} s; it may have had effects.", one.call.name, GRACE.as_secs());
+                Done::Result { parts: vec![part(text)], how: How::Badly, changes: Vec::new() }
             }
+        };
+        match (done, self.ending(&one.siblings)) {
+            // A call that failed because it was ended says why it was.
+            (Done::Result { mut parts, how: How::Badly, changes }, Some(why)) if one.token.is_cancelled() => {
+                parts.insert(0, part(format!("The call was {why} while it ran.")));
+                Done::Result { parts, how: How::Badly, changes }
+            }
+            (done, _) => done,
         }
     }
-    if cancel.is_cancelled() {
-        return Err(Cut::Interrupted);
-    }
-    let end = match (fatal, open.is_empty()) {
-        (Some(failure), _) => ToolEnd::Fatal(failure),
-        (None, false) => ToolEnd::Open(OpenCalls(open)),
-        (None, true) => ToolEnd::Done,
-    };
-    Ok(ToolRun { end })
-}
 
-/// Runs of calls that may go beside each other; every other call is a group of its own.
-fn groups(calls: &[Call], tools: &ToolRegistry) -> Vec<Range<usize>> {
-    let safe = |call: &Call| {
-        tools.find(&call.name).is_none_or(|tool| match tool.traits(&call.input) {
-            CallTraits { concurrency: Concurrency::Safe, effects: Effects::ReadOnly, .. } => true,
-            CallTraits { concurrency: Concurrency::Safe | Concurrency::Alone, .. } => false,
-        })
-    };
-    let mut groups: Vec<Range<usize>> = Vec::new();
-    let mut joins = false;
-    for (at, call) in calls.iter().enumerate() {
-        let safe = safe(call);
-        match groups.last_mut() {
-            Some(last) if joins && safe => last.end = at + 1,
-            Some(_) | None => groups.push(at..at + 1),
-        }
-        joins = safe;
+    /// What the model is told of a call that waited for an answer when its submission was ended.
+    pub(super) fn withdrawn(&self) -> String {
+        let why = if self.cancel.is_cancelled() { (self.why)().words() } else { "cancelled, because another call ended the submission," };
+        format!("The call was {why} before it ran.")
     }
-    groups
-}
 
-impl Run<'_> {
-    /// Find, read, check, permit, start, call.
-    async fn one(&self, call: &Call, context: &ToolContext) -> Done {
-        if let Some(ended) = self.ended() {
+    async fn chain(&self, one: &OneCall) -> Done {
+        let OneCall { call, context, .. } = one;
+        if let Some(ended) = self.ended(one) {
             return ended;
         }
-        let Some(tool) = self.tools.find(&call.name) else { return Done::error(self.unknown(&call.name)) };
+        let Some(tool) = self.tools.find(&call.name) else { return Done::not_run(self.unknown(&call.name)) };
+        let name = tool.spec().name.as_str();
         if let Some(unreadable) = unreadable_input(&call.input) {
-            return Done::error(format!("The input of {} could not be read: {}. Send one JSON object.", call.name, unreadable.why));
+            return Done::not_run(format!("The input of {name} could not be read: {}. Send one JSON object.", unreadable.why));
         }
         if !call.input.is_object() {
-            return Done::error(format!("The input of {} must be a JSON object.", call.name));
+            return Done::not_run(format!("The input of {name} must be a JSON object."));
         }
         let subject = match tool.check(&call.input, context).await {
             Ok(subject) => subject,
-            Err(failure) => return refused(failure),
+            Err(failure) => return refused(failure, How::NotRun),
         };
         let effects = tool.traits(&call.input).effects;
-        match self.gate.pass(&call.id, &call.name, &call.input, effects, &subject).await {
-            Passage::Go { updated_input: None, .. } => self.start(tool.as_ref(), call, &call.input, effects, None, context).await,
-            Passage::Go { updated_input: Some(input), by } => self.changed(tool.as_ref(), call, &input, by, context).await,
-            Passage::Denied { message } => {
-                self.log.denied(call);
-                Done::error(message)
-            }
+        let gate = Gate::new((self.policy)(context), self.asker);
+        match (one.stage, gate.look(name, effects, &subject)) {
+            (Stage::Streaming, Look::WouldAsk) => return Done::WouldAsk,
+            (Stage::Streaming | Stage::Stored, Look::Denied { message }) => return Done::Denied { message },
+            (Stage::Streaming, Look::Go) if !tool.asks(&call.input).is_empty() => return Done::WouldAsk,
+            (Stage::Streaming | Stage::Stored, Look::Go) => return self.answered(tool.as_ref(), one, &call.input, effects, &gate).await,
+            (Stage::Stored, Look::WouldAsk) => {}
+        }
+        match gate.pass(&call.id, name, &call.input, effects, &subject).await {
+            Passage::Go { updated_input: None, .. } => self.answered(tool.as_ref(), one, &call.input, effects, &gate).await,
+            Passage::Go { updated_input: Some(input), by } => self.changed(tool.as_ref(), one, &input, by, &gate).await,
+            Passage::Denied { message } => Done::Denied { message },
             Passage::Open => Done::Open,
-            Passage::Withdrawn => self.ended().unwrap_or_else(|| Done::error("The question was withdrawn before it was answered.")),
+            Passage::Withdrawn => self.ended(one).unwrap_or_else(|| Done::not_run("The question was withdrawn before it was answered.")),
             Passage::StoreFailed(failure) => Done::StoreFailed(failure),
         }
     }
 
+    /// What the call wants to know is asked first; the answers are its input's.
+    async fn answered(&self, tool: &dyn Tool, one: &OneCall, input: &Json, effects: Effects, gate: &Gate<'_>) -> Done {
+        let questions = tool.asks(input);
+        if questions.is_empty() {
+            return self.start(tool, one, input, effects, None).await;
+        }
+        let texts: Vec<String> = questions.iter().map(|it| it.question.clone()).collect();
+        match gate.ask_person(&one.call.id, questions).await {
+            Said::Answers(answers) => {
+                let said: Vec<(String, String)> = texts.into_iter().zip(answers.into_iter().map(|it| it.join(", "))).collect();
+                self.start(tool, one, &with_answers(input, &said), effects, None).await
+            }
+            Said::Denied { message } => Done::Denied { message },
+            Said::Open => Done::Open,
+            Said::Withdrawn => self.ended(one).unwrap_or_else(|| Done::not_run("The question was withdrawn before it was answered.")),
+            Said::StoreFailed(failure) => Done::StoreFailed(failure),
+        }
+    }
+
     /// A person changed the input: it is checked again, and no deny rule is passed by it.
-    async fn changed(&self, tool: &dyn Tool, call: &Call, input: &Json, by: Option<Origin>, context: &ToolContext) -> Done {
-        let subject: Subject = match tool.check(input, context).await {
+    async fn changed(&self, tool: &dyn Tool, one: &OneCall, input: &Json, by: Option<Origin>, gate: &Gate<'_>) -> Done {
+        let subject: Subject = match tool.check(input, &one.context).await {
             Ok(subject) => subject,
-            Err(failure) => return refused(failure),
+            Err(failure) => return refused(failure, How::NotRun),
         };
         let effects = tool.traits(input).effects;
-        if let Some(message) = self.gate.forbids(&call.name, &subject) {
-            self.log.denied(call);
-            return Done::error(message);
+        if let Some(message) = gate.forbids(&tool.spec().name, &subject) {
+            return Done::Denied { message };
         }
         let who = by.as_ref().map_or_else(|| "somebody".to_owned(), ToString::to_string);
-        match self.start(tool, call, input, effects, by, context).await {
-            Done::Result { mut parts, is_error, changes } => {
-                parts.insert(0, ResultPart::Text { text: format!("[The input was changed by {who} before it ran: {input}]") });
-                Done::Result { parts, is_error, changes }
+        match self.start(tool, one, input, effects, by).await {
+            Done::Result { mut parts, how, changes } => {
+                parts.insert(0, part(format!("[The input was changed by {who} before it ran: {input}]")));
+                Done::Result { parts, how, changes }
             }
             other => other,
         }
     }
 
-    async fn start(&self, tool: &dyn Tool, call: &Call, input: &Json, effects: Effects, by: Option<Origin>, context: &ToolContext) -> Done {
-        if let Some(ended) = self.ended() {
+    async fn start(&self, tool: &dyn Tool, one: &OneCall, input: &Json, effects: Effects, by: Option<Origin>) -> Done {
+        if let Some(ended) = self.ended(one) {
             return ended;
         }
+        let OneCall { call, context, token, .. } = one;
         if let Effects::SideEffects = effects {
             let changed = *input != call.input;
             let started = ToolStarted {
@@ -219,31 +228,44 @@ impl Run<'_> {
                 effective_input: changed.then(|| input.clone()),
                 changed_by: by.filter(|_| changed),
             };
-            if let Err(failure) = self.log.started(started, effects).await {
+            if let Err(failure) = self.log.started(started).await {
                 return Done::StoreFailed(failure);
             }
         }
         let progress = |text: String| self.log.progress(&call.id, text);
-        let context = CallContext { id: &call.id, context, progress: &progress, cancel: self.siblings.child_token() };
+        let context = CallContext { id: &call.id, context, progress: &progress, cancel: token.clone() };
+        let outputs = context.context.outputs.clone();
         // A tool that panics fails its call, not its session.
         let called = match AssertUnwindSafe(async { tool.call(input, context).await }).catch_unwind().await {
             Ok(called) => called,
             Err(_) => {
-                return Done::error(format!("{} failed unexpectedly; the daemon's log says more. It may have had effects.", call.name));
+                let text = format!("{} failed unexpectedly; the daemon's log says more. It may have had effects.", call.name);
+                return Done::Result { parts: vec![part(text)], how: How::Badly, changes: Vec::new() };
             }
         };
-        match called {
-            Ok(ToolOutput { content, changes }) => Done::Result { parts: content, is_error: false, changes },
-            Err(failure) => refused(failure),
+        let done = match called {
+            Ok(ToolOutput { content, changes }) => Done::Result { parts: content, how: How::Well, changes },
+            Err(failure) => refused(failure, How::Badly),
+        };
+        match done {
+            Done::Result { parts, how, changes } => {
+                Done::Result { parts: large::bounded(parts, tool.max_result_bytes(), &outputs, &call.id).await, how, changes }
+            }
+            other => other,
         }
     }
 
     /// The synthetic result of a call that must not start any more.
-    fn ended(&self) -> Option<Done> {
+    fn ended(&self, one: &OneCall) -> Option<Done> {
+        self.ending(&one.siblings).map(|why| Done::not_run(format!("The call was {why} before it ran.")))
+    }
+
+    /// Why calls of the batch are being ended, if they are.
+    fn ending(&self, siblings: &CancellationToken) -> Option<&'static str> {
         if self.cancel.is_cancelled() {
-            return Some(Done::error(format!("The call was {} before it ran.", (self.why)().words())));
+            return Some((self.why)().words());
         }
-        self.siblings.is_cancelled().then(|| Done::error("The call was not run: a Bash call of the same batch failed."))
+        siblings.is_cancelled().then_some("cancelled, because another call of the same batch failed,")
     }
 
     fn unknown(&self, name: &str) -> String {
@@ -255,28 +277,21 @@ impl Run<'_> {
             .filter(|it: &&str| !start.is_empty() && it.to_lowercase().starts_with(&start))
             .take(NEAR)
             .collect();
-        let hint = if near.is_empty() { format!("there are {}", names.join(", ")) } else { format!("did you mean {}?", near.join(", ")) };
-        format!("There is no tool `{name}`; {hint}")
+        match near.as_slice() {
+            [] => format!("There is no tool `{name}`. There are: {}.", names.join(", ")),
+            near => format!("There is no tool `{name}`; did you mean {}?", near.join(" or ")),
+        }
     }
 }
 
-fn refused(failure: ToolFailure) -> Done {
+fn refused(failure: ToolFailure, how: How) -> Done {
     match failure {
-        ToolFailure::TellModel(text) => Done::error(text),
-        ToolFailure::Failed { text, changes } => Done::Result { parts: vec![ResultPart::Text { text }], is_error: true, changes },
+        ToolFailure::TellModel(text) => Done::Result { parts: vec![part(text)], how, changes: Vec::new() },
+        ToolFailure::Failed { text, changes } => Done::Result { parts: vec![part(text)], how, changes },
         ToolFailure::EndSubmission(failure) => Done::Fatal { message: failure.message.clone(), failure },
     }
 }
 
-fn result(call: &Call, content: Vec<ResultPart>, is_error: bool) -> Block {
-    Block::ToolResult { tool_use_id: call.id.clone(), content, is_error }
-}
-
-fn apply(context: &mut ToolContext, changes: Vec<ContextChange>) {
-    for change in changes {
-        match change {
-            ContextChange::Cwd(cwd) => context.cwd = cwd,
-            ContextChange::Seen(seen) => context.read_cache.put(seen),
-        }
-    }
+fn part(text: impl Into<String>) -> ResultPart {
+    ResultPart::Text { text: text.into() }
 }

@@ -5,27 +5,46 @@ use std::sync::Arc;
 
 use agentd_core::permission::Subject;
 use agentd_core::query::{ModelFailure, StoreFailure};
-use agentd_core::tools::{CallTraits, Effects, ToolSpec};
+use agentd_core::tools::{CallTraits, ToolSpec};
 use agentd_types::content::ResultPart;
 use agentd_types::system::ToolStarted;
 use agentd_types::{AbsPath, Block, Json, ToolUseId};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::ReadCache;
+use crate::permissions::asker::Asked;
 
 /// A boxed future: tools live in a registry.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Bytes of text in a result, unless its tool says otherwise.
+const MAX_RESULT: usize = 400_000;
 
 /// A tool. The chain for every call: find, read the input by the schema, `check`, permission, `call`.
 pub trait Tool: Send + Sync + 'static {
     /// What the model is told.
     fn spec(&self) -> &ToolSpec;
 
+    /// Other names it is called by.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What whoever is attached is to be asked before it is called; the answers come back in its input, as `answers`.
+    fn asks(&self, _input: &Json) -> Vec<Asked> {
+        Vec::new()
+    }
+
     /// What this call would be; an input that cannot be read is the least trusted kind.
     fn traits(&self, input: &Json) -> CallTraits;
 
     /// Validates the input against schema and world, and says what permission is asked about. Changes nothing.
     fn check<'a>(&'a self, input: &'a Json, context: &'a ToolContext) -> Boxed<'a, Result<Subject, ToolFailure>>;
+
+    /// Bytes of text a result may have; a longer one goes into a file and is shown by its beginning and end.
+    fn max_result_bytes(&self) -> usize {
+        MAX_RESULT
+    }
 
     /// Does it. Dropping the future must be safe; cancellation comes by the token.
     fn call<'a>(&'a self, input: &'a Json, call: CallContext<'a>) -> Boxed<'a, Result<ToolOutput, ToolFailure>>;
@@ -96,17 +115,20 @@ pub struct Call {
     pub input: Json,
 }
 
-/// Where the executor tells what happens; implemented by the engine over its ledger.
+/// Where running calls tell what happens; implemented by the engine over its ledger.
 pub trait CallLog: Send + Sync {
-    /// A call is about to run. Returns when that is as durable as its effects need.
-    fn started<'a>(&'a self, started: ToolStarted, effects: Effects) -> Boxed<'a, Result<(), StoreFailure>>;
-
-    /// A call has its result (a `tool_result` block). Returns when it is written.
-    fn finished<'a>(&'a self, result: Block) -> Boxed<'a, Result<(), StoreFailure>>;
+    /// A call with side effects is about to run. Returns when that is as durable as its effects need.
+    fn started(&self, started: ToolStarted) -> Boxed<'_, Result<(), StoreFailure>>;
 
     /// A line of progress; may be dropped.
     fn progress(&self, id: &ToolUseId, text: String);
+}
+
+/// Where results go, in the order the calls came; implemented by the engine.
+pub trait Results: Send {
+    /// Calls have their results (`tool_result` blocks). Returns when these are written.
+    fn finished(&mut self, results: Vec<Block>) -> Boxed<'_, Result<(), StoreFailure>>;
 
     /// A call was denied, for the submission's result.
-    fn denied(&self, call: &Call);
+    fn denied(&mut self, call: &Call);
 }

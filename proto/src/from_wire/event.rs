@@ -4,7 +4,7 @@ use agentd_types::event::{AssistantMessage, Attachment, UserMessage};
 use agentd_types::outcome::{Denial, ModelShare, SubmissionResult};
 use agentd_types::{Body, Event, Money, Seq, Timestamp, ToolUseId};
 
-use super::{all, enum_of, http_status, id, ids, json, maybe, maybe_id, required};
+use super::{all, enum_of, enum_or_default, http_status, id, ids, json, maybe, maybe_id, required};
 use crate::{WireError, v1};
 
 impl TryFrom<v1::Event> for Event {
@@ -37,6 +37,8 @@ impl TryFrom<v1::event::Body> for Body {
             }
             Wire::PermissionRequest(request) => Body::PermissionRequest(request.try_into()?),
             Wire::PermissionResolved(resolved) => Body::PermissionResolved(resolved.try_into()?),
+            Wire::Question(question) => Body::Question(question.try_into()?),
+            Wire::Answer(answered) => Body::Answer(answered.try_into()?),
             Wire::Queue(change) => Body::Queue(change.try_into()?),
             Wire::Result(result) => Body::Result(result.try_into()?),
         })
@@ -109,7 +111,8 @@ impl TryFrom<v1::ModelShare> for ModelShare {
     type Error = WireError;
     fn try_from(share: v1::ModelShare) -> Result<Self, WireError> {
         let usage = required("result.models.usage", share.usage)?.into();
-        Ok(ModelShare { model: share.model, usage, cost: Money(share.cost_nanos) })
+        let basis = enum_or_default::<v1::CostBasis, _>("result.models.basis", share.basis)?;
+        Ok(ModelShare { model: share.model, usage, cost: Money(share.cost_nanos), basis })
     }
 }
 

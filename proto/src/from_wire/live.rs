@@ -1,7 +1,7 @@
 //! The snapshot, deltas and progress.
 
 use agentd_types::event::ToolProgress;
-use agentd_types::live::{BlockSoFar, ClientInfo, Delta, MessageSoFar, RunningTool, Snapshot};
+use agentd_types::live::{BlockSoFar, ClientInfo, Delta, MessageSoFar, RetryCountdown, RunningTool, Snapshot};
 use agentd_types::{Seq, Timestamp, ToolUseId};
 
 use super::{all, enum_of, id, maybe, maybe_id, required};
@@ -15,6 +15,7 @@ impl TryFrom<v1::Snapshot> for Snapshot {
             info: required("snapshot.info", snapshot.info)?.try_into()?,
             submission: maybe_id("snapshot.submission_id", snapshot.submission_id.as_deref())?,
             permissions: all(snapshot.permissions)?,
+            questions: all(snapshot.questions)?,
             queue: all(snapshot.queue)?,
             running_tools: snapshot.running_tools.into_iter().map(RunningTool::from).collect(),
             clients: snapshot.clients.into_iter().map(ClientInfo::from).collect(),
@@ -60,6 +61,12 @@ impl TryFrom<v1::Delta> for Delta {
             kind: enum_of::<v1::DeltaKind, _>("delta.kind", delta.kind)?,
             text: delta.text,
         })
+    }
+}
+
+impl From<v1::RetryCountdown> for RetryCountdown {
+    fn from(countdown: v1::RetryCountdown) -> Self {
+        RetryCountdown { attempt: countdown.attempt, max_retries: countdown.max_retries, left_ms: countdown.left_ms }
     }
 }
 

@@ -13,6 +13,7 @@ impl TryFrom<v1::RunOptions> for RunOptions {
             on_ask: enum_or_default::<v1::OnAsk, _>("options.on_ask", options.on_ask)?,
             max_turns: options.max_turns,
             max_budget: money(options.max_budget_nanos),
+            fallback_models: options.fallback_models,
         })
     }
 }

@@ -1,9 +1,9 @@
 //! What the daemon itself says.
 
 use agentd_types::ToolUseId;
-use agentd_types::system::{ApiRetry, Init, LoopRecord, System, ToolStarted};
+use agentd_types::system::{ApiRetry, Frame, Init, LoopRecord, ModelFallback, Partial, PartialPiece, System, ToolStarted};
 
-use super::{enum_of, http_status, id, json, maybe, maybe_json, path, required};
+use super::{all, enum_of, http_status, id, json, maybe, maybe_json, path, required};
 use crate::v1::system as wire;
 use crate::{WireError, v1};
 
@@ -19,7 +19,12 @@ impl TryFrom<v1::System> for System {
             Subtype::Init(it) => System::Init(it.try_into()?),
             Subtype::LoopState(it) => System::LoopState(it.try_into()?),
             Subtype::ToolStarted(it) => System::ToolStarted(it.try_into()?),
+            Subtype::Partial(it) => System::Partial(it.try_into()?),
             Subtype::ApiRetry(it) => System::ApiRetry(it.try_into()?),
+            Subtype::ModelFallback(wire::ModelFallback { from, to, error, reason }) => {
+                System::ModelFallback(ModelFallback { from, to, error, reason })
+            }
+            Subtype::Frame(wire::Frame { fixed, tail }) => System::Frame(Frame { fixed, tail }),
             Subtype::Parked(it) => System::Parked { open: it.open_tool_use_ids.into_iter().map(ToolUseId).collect() },
             Subtype::Interrupted(it) => {
                 System::Interrupted { reason: enum_of::<v1::InterruptReason, _>("interrupted.reason", it.reason)?, by: maybe(it.by)? }
@@ -53,7 +58,7 @@ impl TryFrom<wire::LoopState> for LoopRecord {
     type Error = WireError;
     fn try_from(record: wire::LoopState) -> Result<Self, WireError> {
         let state = json("loop_state.state_json", record.state_json)?;
-        Ok(LoopRecord { round: record.round, transition: record.transition, state })
+        Ok(LoopRecord { round: record.round, transition: record.transition, state, denials: all(record.denials)? })
     }
 }
 
@@ -66,6 +71,14 @@ impl TryFrom<wire::ToolStarted> for ToolStarted {
             effective_input: maybe_json("tool_started.effective_input_json", started.effective_input_json)?,
             changed_by: maybe(started.changed_by)?,
         })
+    }
+}
+
+impl TryFrom<wire::Partial> for Partial {
+    type Error = WireError;
+    fn try_from(partial: wire::Partial) -> Result<Self, WireError> {
+        let piece = |it: wire::PartialPiece| PartialPiece { block: it.block, text: it.text, complete: it.complete };
+        Ok(Partial { message: id("partial.message_id", &partial.message_id)?, pieces: partial.pieces.into_iter().map(piece).collect() })
     }
 }
 

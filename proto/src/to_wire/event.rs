@@ -34,6 +34,8 @@ impl From<&Body> for v1::event::Body {
             }
             Body::PermissionRequest(request) => Self::PermissionRequest(request.into()),
             Body::PermissionResolved(resolved) => Self::PermissionResolved(resolved.into()),
+            Body::Question(question) => Self::Question(question.into()),
+            Body::Answer(answered) => Self::Answer(answered.into()),
             Body::Queue(change) => Self::Queue(change.into()),
             Body::Result(result) => Self::Result(result.into()),
         }
@@ -100,7 +102,12 @@ impl From<&SubmissionResult> for v1::SubmissionResult {
 
 impl From<&ModelShare> for v1::ModelShare {
     fn from(share: &ModelShare) -> Self {
-        v1::ModelShare { model: share.model.clone(), usage: Some((&share.usage).into()), cost_nanos: share.cost.0 }
+        v1::ModelShare {
+            model: share.model.clone(),
+            usage: Some((&share.usage).into()),
+            cost_nanos: share.cost.0,
+            basis: number::<v1::CostBasis>(share.basis),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The snapshot, deltas and progress.
 
 use agentd_types::event::ToolProgress;
-use agentd_types::live::{BlockSoFar, ClientInfo, Delta, Ephemeral, MessageSoFar, RunningTool, Snapshot};
+use agentd_types::live::{BlockSoFar, ClientInfo, Delta, Ephemeral, MessageSoFar, RetryCountdown, RunningTool, Snapshot};
 
 use super::{all, number, text};
 use crate::v1;
@@ -13,6 +13,7 @@ impl From<&Snapshot> for v1::Snapshot {
             info: Some((&snapshot.info).into()),
             submission_id: text(&snapshot.submission),
             permissions: all(&snapshot.permissions),
+            questions: all(&snapshot.questions),
             queue: all(&snapshot.queue),
             running_tools: all(&snapshot.running_tools),
             clients: all(&snapshot.clients),
@@ -63,12 +64,19 @@ impl From<&ToolProgress> for v1::ToolProgress {
     }
 }
 
+impl From<&RetryCountdown> for v1::RetryCountdown {
+    fn from(countdown: &RetryCountdown) -> Self {
+        v1::RetryCountdown { attempt: countdown.attempt, max_retries: countdown.max_retries, left_ms: countdown.left_ms }
+    }
+}
+
 impl From<&Ephemeral> for v1::SubscribeResponse {
     fn from(ephemeral: &Ephemeral) -> Self {
         use v1::subscribe_response::Item;
         let item = match ephemeral {
             Ephemeral::Delta(delta) => Item::Delta(delta.into()),
             Ephemeral::Progress(progress) => Item::Progress(progress.into()),
+            Ephemeral::Countdown(countdown) => Item::Countdown(countdown.into()),
         };
         v1::SubscribeResponse { item: Some(item) }
     }

@@ -11,6 +11,7 @@ impl From<&RunOptions> for v1::RunOptions {
             on_ask: number::<v1::OnAsk>(options.on_ask),
             max_turns: options.max_turns,
             max_budget_nanos: options.max_budget.map(|money| money.0),
+            fallback_models: options.fallback_models.clone(),
         }
     }
 }

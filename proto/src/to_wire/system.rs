@@ -3,7 +3,7 @@
 use agentd_types::Json;
 use agentd_types::system::System;
 
-use super::{number, path, texts};
+use super::{all, number, path, texts};
 use crate::v1;
 
 impl From<&System> for v1::System {
@@ -26,12 +26,21 @@ impl From<&System> for v1::System {
                 round: record.round,
                 transition: record.transition.clone(),
                 state_json: record.state.to_string(),
+                denials: all(&record.denials),
             }),
             System::ToolStarted(started) => Subtype::ToolStarted(wire::ToolStarted {
                 tool_use_id: started.tool_use.to_string(),
                 name: started.name.clone(),
                 effective_input_json: started.effective_input.as_ref().map(Json::to_string),
                 changed_by: started.changed_by.as_ref().map(Into::into),
+            }),
+            System::Partial(partial) => Subtype::Partial(wire::Partial {
+                message_id: partial.message.to_string(),
+                pieces: partial
+                    .pieces
+                    .iter()
+                    .map(|piece| wire::PartialPiece { block: piece.block, text: piece.text.clone(), complete: piece.complete })
+                    .collect(),
             }),
             System::ApiRetry(retry) => Subtype::ApiRetry(wire::ApiRetry {
                 attempt: retry.attempt,
@@ -40,6 +49,13 @@ impl From<&System> for v1::System {
                 status: retry.status.map(u32::from),
                 error: retry.error.clone(),
             }),
+            System::ModelFallback(fallback) => Subtype::ModelFallback(wire::ModelFallback {
+                from: fallback.from.clone(),
+                to: fallback.to.clone(),
+                error: fallback.error.clone(),
+                reason: fallback.reason.clone(),
+            }),
+            System::Frame(frame) => Subtype::Frame(wire::Frame { fixed: frame.fixed.clone(), tail: frame.tail.clone() }),
             System::Parked { open } => Subtype::Parked(wire::Parked { open_tool_use_ids: texts(open) }),
             System::Interrupted { reason, by } => {
                 Subtype::Interrupted(wire::Interrupted { reason: number::<v1::InterruptReason>(*reason), by: by.as_ref().map(Into::into) })

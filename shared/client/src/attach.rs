@@ -4,7 +4,7 @@ use agentd_proto::v1;
 use agentd_proto::v1::events_client::EventsClient;
 use agentd_proto::v1::subscribe_response::Item;
 use agentd_types::event::ToolProgress;
-use agentd_types::live::{Delta, Snapshot};
+use agentd_types::live::{Delta, RetryCountdown, Snapshot};
 use agentd_types::{Event, Seq};
 use tonic::Streaming;
 
@@ -28,6 +28,8 @@ pub enum Update {
     Event(Box<Event>),
     Delta(Delta),
     Progress(ToolProgress),
+    /// A failed model request waits to be repeated.
+    Countdown(RetryCountdown),
     /// Deltas were dropped; no durable event ever is.
     Lagged {
         dropped: u64,
@@ -146,6 +148,7 @@ impl Attach {
             }
             Some(Item::Delta(delta)) => Delta::try_from(delta).ok().map(Update::Delta),
             Some(Item::Progress(progress)) => Some(Update::Progress(progress.into())),
+            Some(Item::Countdown(countdown)) => Some(Update::Countdown(countdown.into())),
             Some(Item::Lagged(lagged)) => Some(Update::Lagged { dropped: lagged.dropped }),
             Some(Item::Draining(_)) => Some(Update::Draining),
         })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use agentd_types::layout::Layout;
+use agentd_types::layout::{Layout, lock_of};
 
 use crate::connect::{Connection, Place};
 use crate::error::{ClientError, Kind};
@@ -47,6 +47,8 @@ async fn begin(place: &Layout, name: &str, program: &Path) -> Result<Connection,
     if let Ok(connection) = Connection::open(&place.socket, name).await {
         return Ok(connection);
     }
+    // One that goes down answers no more and still holds the store. One that hangs is named by the new daemon's error.
+    released(place, BOUND).await;
     let said = tempfile::tempfile().map_err(|error| cannot(format!("no temporary file for its messages: {error}")))?;
     let mut child = spawn(program, place, &said)?;
     let waited = tokio::time::timeout(BOUND, answers(place, name, &mut child)).await;
@@ -62,6 +64,31 @@ async fn begin(place: &Layout, name: &str, program: &Path) -> Result<Connection,
             BOUND.as_secs(),
             words(&said)
         ))),
+    }
+}
+
+/// What has become of the daemon that held the socket's lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Holder {
+    Gone,
+    /// It holds it still.
+    Alive,
+}
+
+/// Waits, `bound` at most, until no daemon holds the socket's lock: until the last one has ended, whatever its socket says.
+pub async fn released(place: &Place, bound: Duration) -> Holder {
+    // Without a file nobody holds it; what cannot be opened is the daemon's to report.
+    let Ok(lock) = File::open(lock_of(&place.socket)) else { return Holder::Gone };
+    let until = tokio::time::Instant::now() + bound;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match lock.try_lock_shared() {
+            Ok(()) | Err(TryLockError::Error(_)) => return Holder::Gone,
+            Err(TryLockError::WouldBlock) if tokio::time::Instant::now() > until => return Holder::Alive,
+            Err(TryLockError::WouldBlock) => {}
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

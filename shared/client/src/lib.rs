@@ -24,10 +24,12 @@ pub mod error;
 pub mod tour;
 
 pub use attach::{Attach, LinkState, Update};
-pub use autostart::{Start, ensure};
+pub use autostart::{Holder, Start, ensure, released};
 pub use connect::{Connection, Place};
 pub use error::{ClientError, Kind};
 pub use printable::printable;
 pub use probe::{Probe, probe};
-pub use requests::{DaemonInfo, InterruptOutcome, NewSession, PermissionRow, Receipt, StoreEvent, StoreStatus, Submission, Weight};
+pub use requests::{
+    DaemonInfo, InterruptOutcome, NewSession, PermissionRow, QuestionRow, Receipt, StoreEvent, StoreStatus, Submission, Weight,
+};
 pub use streamed::{Piece, Rest, Streamed};

@@ -1,6 +1,7 @@
 //! What is asked of the daemon and what it answers, in our own words; no wire type.
 
 use agentd_types::permission::{PermissionRequest, PermissionResolved};
+use agentd_types::question::{Answered, Question};
 use agentd_types::queue::{Batching, Priority, RunOptions};
 use agentd_types::session::SessionMeta;
 use agentd_types::{AbsPath, Block, CommandId, Origin, Seq, SubmissionId, Timestamp};
@@ -44,6 +45,13 @@ pub enum InterruptOutcome {
 pub struct PermissionRow {
     pub request: PermissionRequest,
     pub resolved: Option<(PermissionResolved, Timestamp)>,
+}
+
+/// A question; `answered` absent = open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionRow {
+    pub question: Question,
+    pub answered: Option<(Answered, Timestamp)>,
 }
 
 /// Who answers on the socket.

@@ -9,6 +9,7 @@ use agentd_proto::v1::permissions_client::PermissionsClient;
 use agentd_proto::v1::queue_client::QueueClient;
 use agentd_proto::v1::sessions_client::SessionsClient;
 use agentd_types::permission::{Decision, PermissionResolved};
+use agentd_types::question::Answered;
 use agentd_types::queue::{CommandMode, QueuedCommand};
 use agentd_types::session::SessionInfo;
 use agentd_types::system::SessionChanges;
@@ -17,7 +18,7 @@ use agentd_types::{AbsPath, Event, RequestId, Seq, SubmissionId, Timestamp};
 use crate::connect::{Connection, LARGEST, field};
 use crate::error::{ClientError, Kind};
 use crate::patience::{Again, Patience};
-use crate::requests::{InterruptOutcome, NewSession, PermissionRow, Receipt, StoreEvent, StoreStatus, Submission, Weight};
+use crate::requests::{InterruptOutcome, NewSession, PermissionRow, QuestionRow, Receipt, StoreEvent, StoreStatus, Submission, Weight};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -150,6 +151,20 @@ impl Connection {
         Ok(PermissionResolved::try_from(field("resolved", answer.resolved)?)?)
     }
 
+    /// Open questions, or all.
+    pub async fn questions(&self, what: &str, all: bool) -> Result<Vec<QuestionRow>> {
+        let request = v1::ListQuestionsRequest { session_id: what.to_owned(), all };
+        let answer = self.asking().list_questions(self.request(request)).await?.into_inner();
+        answer.questions.into_iter().map(question_row).collect()
+    }
+
+    /// Answers a question: each choice an option's number or label, or a text. The first answer wins.
+    pub async fn answer(&self, what: &str, question: RequestId, choices: Vec<String>) -> Result<Answered> {
+        let request = v1::AnswerQuestionRequest { session_id: what.to_owned(), question_id: question.to_string(), choices };
+        let answer = self.asking().answer_question(self.request(request)).await?.into_inner();
+        Ok(Answered::try_from(field("answered", answer.answered)?)?)
+    }
+
     /// Events with seq > `after`, and the session's last seq. A page may be shorter than `limit`.
     pub async fn read_after(&self, what: &str, after: Seq, limit: u32) -> Result<(Vec<Event>, Seq)> {
         self.read(what, v1::read_events_request::From::AfterSeq(after.0), limit).await
@@ -198,6 +213,12 @@ fn store_status(answer: v1::GetStoreStatusResponse) -> StoreStatus {
     let events = events.into_iter().map(event).collect();
     let quarantined = quarantined.into_iter().map(|it| (it.session_id, it.reason)).collect();
     StoreStatus { trouble, events, quarantined, set_aside, sessions, segments, database_bytes }
+}
+
+fn question_row(row: v1::QuestionRow) -> Result<QuestionRow> {
+    let answered = row.answered.map(Answered::try_from).transpose()?;
+    let at = Timestamp(row.answered_at_ms.unwrap_or_default());
+    Ok(QuestionRow { question: field("question", row.question)?.try_into()?, answered: answered.map(|it| (it, at)) })
 }
 
 fn row(row: v1::PermissionRow) -> Result<PermissionRow> {

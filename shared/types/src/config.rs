@@ -11,8 +11,11 @@ use crate::rule::Rule;
 pub struct Settings {
     /// Default model of new sessions.
     pub model: Option<String>,
+    /// Models that are asked instead when the session's own stays overloaded or refuses, in this order.
+    pub fallback_models: Vec<String>,
     pub permissions: Permissions,
     pub provider: ProviderSettings,
+    pub resume: Resume,
     /// Environment of tools, on top of the session's.
     pub env: std::collections::BTreeMap<String, String>,
     /// Rounds of one submission.
@@ -32,6 +35,24 @@ pub struct Permissions {
     pub additional_directories: Vec<String>,
 }
 
+/// What becomes of a submission that a crash cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Resume {
+    pub interrupted: Interrupted,
+}
+
+/// Whether a cut submission goes on by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interrupted {
+    /// It does when no call has an unknown outcome; else somebody is asked.
+    #[default]
+    Continue,
+    /// Somebody is asked.
+    Ask,
+}
+
 /// Where the model is asked. Keys here are read and never written anywhere.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -41,6 +62,10 @@ pub struct ProviderSettings {
     pub anthropic_api_key: Option<String>,
     #[serde(skip_serializing)]
     pub anthropic_auth_token: Option<String>,
+    /// Milliseconds before a failed request is first repeated; the wait doubles with each repeat. Default 500.
+    pub retry_base_ms: Option<u64>,
+    /// Milliseconds a model may be silent before its answer counts as broken; pings do not count. Default 300 000.
+    pub silence_ms: Option<u64>,
 }
 
 impl std::fmt::Debug for ProviderSettings {
@@ -50,6 +75,8 @@ impl std::fmt::Debug for ProviderSettings {
             .field("anthropic_base_url", &self.anthropic_base_url)
             .field("anthropic_api_key", &shown(&self.anthropic_api_key))
             .field("anthropic_auth_token", &shown(&self.anthropic_auth_token))
+            .field("retry_base_ms", &self.retry_base_ms)
+            .field("silence_ms", &self.silence_ms)
             .finish()
     }
 }

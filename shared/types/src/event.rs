@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::SubmissionResult;
 use crate::permission::{PermissionRequest, PermissionResolved};
+use crate::question::{Answered, Question};
 use crate::queue::QueueChange;
 use crate::system::System;
 use crate::{AgentId, Block, CommandId, MessageId, Origin, Seq, SessionId, SubmissionId, Timestamp, ToolUseId, Usage};
@@ -85,6 +86,8 @@ pub enum Body {
     },
     PermissionRequest(PermissionRequest),
     PermissionResolved(PermissionResolved),
+    Question(Question),
+    Answer(Answered),
     Queue(QueueChange),
     Result(SubmissionResult),
 }
@@ -101,6 +104,8 @@ impl Body {
             Body::Tombstone { .. } => "tombstone",
             Body::PermissionRequest(_) => "permission_request",
             Body::PermissionResolved(_) => "permission_resolved",
+            Body::Question(_) => "question",
+            Body::Answer(_) => "answer",
             Body::Queue(_) => "queue",
             Body::Result(_) => "result",
         }

@@ -36,6 +36,14 @@ pub enum LayoutError {
     Relative(&'static str, String),
 }
 
+/// The lock file of the daemon that serves `socket`: `<socket>.lock`.
+#[must_use]
+pub fn lock_of(socket: &AbsPath) -> PathBuf {
+    let mut name = socket.as_path().as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
 impl Layout {
     /// Command line over `AGENT_*` over the XDG folders over fixed places below the home (the runtime folder: `/tmp/agentd-UID`).
     ///

@@ -16,6 +16,7 @@ pub mod origin;
 pub mod outcome;
 pub mod path;
 pub mod permission;
+pub mod question;
 pub mod queue;
 pub mod rule;
 pub mod session;

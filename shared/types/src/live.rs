@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::ToolProgress;
 use crate::permission::PermissionRequest;
+use crate::question::Question;
 use crate::queue::QueuedCommand;
 use crate::session::SessionInfo;
 use crate::{MessageId, Seq, SubmissionId, Timestamp, ToolUseId};
@@ -34,6 +35,16 @@ pub struct Delta {
 pub enum Ephemeral {
     Delta(Delta),
     Progress(ToolProgress),
+    Countdown(RetryCountdown),
+}
+
+/// A failed model request waits to be repeated; said about once a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryCountdown {
+    /// The repeat that comes, from 1.
+    pub attempt: u32,
+    pub max_retries: u32,
+    pub left_ms: u64,
 }
 
 /// A block of the message in progress with its text so far.
@@ -76,6 +87,8 @@ pub struct Snapshot {
     pub info: SessionInfo,
     pub submission: Option<SubmissionId>,
     pub permissions: Vec<PermissionRequest>,
+    /// Open ones.
+    pub questions: Vec<Question>,
     pub queue: Vec<QueuedCommand>,
     pub running_tools: Vec<RunningTool>,
     pub clients: Vec<ClientInfo>,

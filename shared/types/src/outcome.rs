@@ -71,12 +71,27 @@ pub struct Denial {
     pub input: Json,
 }
 
+/// What a cost is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostBasis {
+    /// By the model's own rates.
+    #[default]
+    Listed,
+    /// The model is newer than the price list: by its family's newest row.
+    Family,
+    /// Nobody told us what the model costs: counted as nothing.
+    Unknown,
+}
+
 /// One model's share of a submission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelShare {
     pub model: String,
     pub usage: Usage,
     pub cost: Money,
+    #[serde(default)]
+    pub basis: CostBasis,
 }
 
 /// The last event of a submission.

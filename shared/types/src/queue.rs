@@ -59,6 +59,9 @@ pub struct RunOptions {
     pub max_turns: Option<u32>,
     /// Nano-dollars at most for this submission.
     pub max_budget: Option<crate::Money>,
+    /// Models that are asked instead when the session's own stays overloaded or refuses, in this order; empty = the settings'.
+    #[serde(default)]
+    pub fallback_models: Vec<String>,
 }
 
 /// An accepted command that was not delivered yet.

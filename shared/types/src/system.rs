@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::outcome::Denial;
 use crate::permission::PermissionMode;
 use crate::session::{Limits, NotesMode, SessionMeta};
-use crate::{Json, Origin, SubmissionId, ToolUseId};
+use crate::{Json, MessageId, Origin, SubmissionId, ToolUseId};
 
 /// A `system` event's body, by subtype.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,12 +22,18 @@ pub enum System {
     },
     /// A submission starts: what the model is offered.
     Init(Init),
+    /// What stands in front of the messages; the last one holds.
+    Frame(Frame),
     /// Where the query loop stands; written at every iteration.
     LoopState(LoopRecord),
     /// A call with side effects is about to run.
     ToolStarted(ToolStarted),
+    /// What came of an answer that still streams, since the last such entry; the whole message supersedes it.
+    Partial(Partial),
     /// A request failed and will be repeated.
     ApiRetry(ApiRetry),
+    /// The submission goes over to another model.
+    ModelFallback(ModelFallback),
     /// The submission waits for answers that nobody here gives; resumable.
     Parked {
         open: Vec<ToolUseId>,
@@ -60,9 +67,12 @@ impl System {
             System::Created { .. } => "created",
             System::SessionUpdated { .. } => "session_updated",
             System::Init(_) => "init",
+            System::Frame(_) => "frame",
             System::LoopState(_) => "loop_state",
             System::ToolStarted(_) => "tool_started",
+            System::Partial(_) => "partial",
             System::ApiRetry(_) => "api_retry",
+            System::ModelFallback(_) => "model_fallback",
             System::Parked { .. } => "parked",
             System::Interrupted { .. } => "interrupted",
             System::Recovered { .. } => "recovered",
@@ -95,6 +105,15 @@ pub struct Init {
     pub version: String,
 }
 
+/// The system field's bytes, kept so that a restart does not change what the provider has in its cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The same in every session of one version.
+    pub fixed: String,
+    /// Where the session was when the frame was made.
+    pub tail: String,
+}
+
 /// The loop's state as written to the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopRecord {
@@ -103,6 +122,26 @@ pub struct LoopRecord {
     pub transition: Option<String>,
     /// `core::query::LoopState` as JSON.
     pub state: Json,
+    /// Calls denied since the last record.
+    #[serde(default)]
+    pub denials: Vec<Denial>,
+}
+
+/// A part of an answer that still streams.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Partial {
+    pub message: MessageId,
+    pub pieces: Vec<PartialPiece>,
+}
+
+/// New text of one block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialPiece {
+    /// The block's index in its message.
+    pub block: u32,
+    pub text: String,
+    /// Whether the block has come to its end.
+    pub complete: bool,
 }
 
 /// Written before a call with side effects runs.
@@ -126,6 +165,17 @@ pub struct ApiRetry {
     pub status: Option<u16>,
     /// The error's class (`overloaded_error`, `rate_limit_error`, `stream_cut`, …).
     pub error: String,
+}
+
+/// Another model is asked, for the rest of the submission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFallback {
+    pub from: String,
+    pub to: String,
+    /// The class of what `from` said: `overloaded_error` or `refusal`.
+    pub error: String,
+    /// For a person.
+    pub reason: String,
 }
 
 /// Why a submission was ended from outside.
@@ -161,6 +211,6 @@ pub enum RecoveryOutcome {
     Continued,
     /// A call's outcome is unknown: it stops here, the next prompt goes on.
     Dropped,
-    /// It still waits for open answers.
+    /// It waits for answers: to what was open already, or to whether it shall go on.
     Waiting,
 }

@@ -4,10 +4,19 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
-/// Everything that is wrong with a request. `sent` = the thinking blocks the stub has sent so far.
+/// What was before a request.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// The blocks that this model has sent and that must come back as they went out: thinking, and kinds nobody knows.
+    pub sent: Vec<Value>,
+    /// Whether the answer before paused itself, so that it may stand last.
+    pub paused: bool,
+}
+
+/// Everything that is wrong with a request.
 #[must_use]
-pub fn broken(headers: &BTreeMap<String, String>, body: &Value, sent: &[Value]) -> Vec<String> {
-    let mut laws = Laws { broken: Vec::new(), ids: HashSet::new(), sent };
+pub fn broken(headers: &BTreeMap<String, String>, body: &Value, before: &Before) -> Vec<String> {
+    let mut laws = Laws { broken: Vec::new(), ids: HashSet::new(), before };
     laws.headers(headers);
     laws.body(body);
     laws.broken
@@ -39,6 +48,28 @@ pub fn extends(earlier: &Value, later: &Value) -> Result<(), String> {
     }
 }
 
+/// Whether `later`'s bytes begin with `earlier`'s, markers aside, from the tools on: what the provider's cache compares.
+///
+/// # Errors
+/// Where they part.
+pub fn extends_bytes(earlier: &str, later: &str) -> Result<(), String> {
+    let (was, is) = (front(earlier), front(later));
+    let was = was.strip_suffix("]}]}").unwrap_or(&was);
+    if is.starts_with(was) {
+        return Ok(());
+    }
+    let same = was.bytes().zip(is.bytes()).take_while(|(a, b)| a == b).count();
+    let around = |text: &str| text.bytes().skip(same.saturating_sub(40)).take(120).map(char::from).collect::<String>();
+    Err(format!("byte {same}: `{}` became `{}`", around(was), around(&is)))
+}
+
+/// A body from its tools or its system field on, without markers.
+fn front(body: &str) -> String {
+    let starts = ["\"tools\":[", "\"system\":[", "\"messages\":["];
+    let at = starts.iter().filter_map(|start| body.find(start)).min().unwrap_or(0);
+    body[at..].replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "")
+}
+
 fn without_markers(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -55,7 +86,7 @@ fn without_markers(value: &Value) -> Value {
 struct Laws<'a> {
     broken: Vec<String>,
     ids: HashSet<String>,
-    sent: &'a [Value],
+    before: &'a Before,
 }
 
 impl Laws<'_> {
@@ -96,7 +127,8 @@ impl Laws<'_> {
     fn messages(&mut self, messages: &[Value]) {
         let role = |message: &Value| message["role"].as_str().unwrap_or_default().to_owned();
         self.must(messages.first().is_some_and(|it| role(it) == "user"), || "the first message is not the user's".to_owned());
-        self.must(messages.last().is_some_and(|it| role(it) == "user"), || "the last message is not the user's: a prefill".to_owned());
+        let may_end = messages.last().is_some_and(|it| role(it) == "user" || self.before.paused);
+        self.must(may_end, || "the last message is not the user's: a prefill".to_owned());
         let mut owed: Vec<String> = Vec::new();
         let mut before = String::new();
         for (index, message) in messages.iter().enumerate() {
@@ -132,7 +164,7 @@ impl Laws<'_> {
             ("text", _) => self.text(block, &place),
             ("tool_use", "assistant") => {
                 let (id, name) = (text_of(&block["id"]), text_of(&block["name"]));
-                let is_new = is_name(&id) && self.ids.insert(id.clone());
+                let is_new = is_id(&id) && self.ids.insert(id.clone());
                 self.must(is_new, || format!("{place}: call id {id:?} is odd or was there before"));
                 self.must(is_name(&name), || format!("{place}: tool name {name:?}"));
                 self.must(block["input"].is_object(), || format!("{place}: the input of `{id}` is no object"));
@@ -146,10 +178,15 @@ impl Laws<'_> {
                 }
             }
             ("thinking" | "redacted_thinking", "assistant") => {
-                let known = self.sent.contains(&without_markers(block)) && block.get("cache_control").is_none();
+                let known = self.before.sent.contains(block);
                 self.must(known, || format!("{place}: thinking that was never sent so: {block}"));
             }
             ("image", "user") => {}
+            ("image" | "tool_result", _) => self.broken.push(format!("{place}: a {role} cannot say {:?}", block["type"])),
+            (kind, "assistant") => {
+                let known = self.before.sent.contains(block);
+                self.must(known, || format!("{place}: a block of kind {kind:?} that was never sent so: {block}"));
+            }
             (kind, role) => self.broken.push(format!("{place}: a {role} cannot say {kind:?}")),
         }
     }
@@ -160,9 +197,16 @@ impl Laws<'_> {
 }
 
 fn is_name(text: &str) -> bool {
+    text.len() <= 64 && is_id(text)
+}
+
+fn is_id(text: &str) -> bool {
     (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,10 @@
 pub mod law;
 pub mod script;
 pub mod stub;
+mod wire;
 
-pub use script::{Gate, Reply, breaks, calls, calls_all, cut_off, fails, refuses, says, stalls, thinks, too_long, truncated};
+pub use script::{
+    Gate, Item, Reply, breaks, call, calls, calls_all, calls_as, calls_with, cut_off, cuts, ends_short, fails, mixes, only_pings, page,
+    pauses, redacts, refuses, says, silent, stalls, thinks, too_long, truncated, truncates, window_full,
+};
 pub use stub::{Recorded, Stub};

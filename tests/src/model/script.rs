@@ -1,69 +1,127 @@
-//! What the stub answers, in one word each; a reply becomes the bytes the real API would send.
+//! What the stub answers, in one word each. It knows no bytes: that is `wire`.
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 
 /// One scripted answer.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(super) kind: Kind,
-    pub(super) thinking: Option<String>,
+    pub(super) dialect: Dialect,
     /// Bytes of each piece the body is sent in; absent = an event at a time.
     pub(super) torn: Option<usize>,
     /// Waited for after the answer has begun.
     pub(super) gate: Option<Gate>,
+    /// Waited for before the answer's end is told.
+    pub(super) end_gate: Option<Gate>,
     /// Only for a request whose last message contains this.
     pub(super) marker: Option<String>,
-    usage: (u64, u64),
-    retry_after: Option<u64>,
+    pub(super) usage: Counts,
+    /// A header of a failing server, whole.
+    pub(super) wait: Option<String>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
-    Says {
-        text: String,
-        calls: Vec<(String, Value)>,
-        stop: &'static str,
+    Streams {
+        items: Vec<Item>,
+        end: End,
     },
     Fails {
         status: u16,
         kind: String,
         message: String,
     },
-    /// The text, then the connection is gone.
-    CutOff {
-        text: String,
+    /// No event stream at all, though the status is 200.
+    Page {
+        content_type: &'static str,
+        body: String,
     },
-    /// The text, then an `error` event while the connection stays open.
-    Breaks {
-        text: String,
-        kind: String,
+}
+
+/// A block of an answer.
+#[derive(Debug, Clone)]
+pub enum Item {
+    Text(String),
+    Thinking(String),
+    Redacted(String),
+    Call {
+        /// Absent = one of the stub's own.
+        id: Option<String>,
+        name: String,
+        /// JSON text, good or bad; sent in pieces.
+        input: String,
     },
-    /// The beginning, then nothing for ever.
-    Stalls {
-        text: String,
-    },
+    /// A block nobody knows, its JSON sent word for word.
+    Unknown(String),
+    /// The last block, and its end never comes.
+    Open(Box<Item>),
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone)]
+pub(super) enum End {
+    Stop(&'static str),
+    /// The connection is gone.
+    Lost,
+    /// The answer is over as far as HTTP knows, without `message_stop`.
+    Short,
+    /// An `error` event of this type while the connection stays open.
+    Error(String),
+    /// Nothing comes for ever.
+    Silence,
+    /// Only pings come, for ever.
+    Pings,
+}
+
+/// Whose server it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Anthropic,
+    /// llama.cpp's: no `input` at a call's start, blocks overlap, odd ids, few counts.
+    Llama,
+}
+
+/// Tokens as the server counts them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
+    pub(super) input: u64,
+    pub(super) output: u64,
+    pub(super) cache_read: u64,
+    pub(super) cache_write: u64,
 }
 
 impl Reply {
     fn of(kind: Kind) -> Reply {
-        Reply { kind, thinking: None, torn: None, gate: None, marker: None, usage: (100, 20), retry_after: None }
+        let usage = Counts { input: 100, output: 20, cache_read: 0, cache_write: 0 };
+        Reply { kind, dialect: Dialect::Anthropic, torn: None, gate: None, end_gate: None, marker: None, usage, wait: None }
+    }
+
+    fn stream(items: Vec<Item>, end: End) -> Reply {
+        Reply::of(Kind::Streams { items, end })
+    }
+
+    fn first(mut self, item: Item) -> Reply {
+        if let Kind::Streams { items, .. } = &mut self.kind {
+            items.insert(0, item);
+        }
+        self
     }
 
     /// With thinking before everything else.
     #[must_use]
-    pub fn thinks(mut self, thinking: &str) -> Reply {
-        self.thinking = Some(thinking.to_owned());
-        self
+    pub fn thinks(self, thinking: &str) -> Reply {
+        self.first(Item::Thinking(thinking.to_owned()))
     }
 
-    /// With text before the calls.
+    /// With text before everything else.
     #[must_use]
     pub fn says(mut self, said: &str) -> Reply {
-        if let Kind::Says { text, .. } = &mut self.kind {
-            said.clone_into(text);
+        if let Kind::Streams { items, .. } = &mut self.kind {
+            let at = items.iter().take_while(|item| matches!(item, Item::Thinking(_) | Item::Redacted(_))).count();
+            items.insert(at, Item::Text(said.to_owned()));
         }
         self
     }
@@ -82,6 +140,13 @@ impl Reply {
         self
     }
 
+    /// All its blocks, and its end only when `gate` is open.
+    #[must_use]
+    pub fn ends_behind(mut self, gate: &Gate) -> Reply {
+        self.end_gate = Some(gate.clone());
+        self
+    }
+
     /// Only for a request whose last message contains `marker`.
     #[must_use]
     pub fn to(mut self, marker: &str) -> Reply {
@@ -92,28 +157,63 @@ impl Reply {
     /// Tokens of input and output.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Reply {
-        self.usage = (input, output);
+        (self.usage.input, self.usage.output) = (input, output);
+        self
+    }
+
+    /// Tokens read from the cache and written to it.
+    #[must_use]
+    pub fn cached(mut self, read: u64, written: u64) -> Reply {
+        (self.usage.cache_read, self.usage.cache_write) = (read, written);
         self
     }
 
     /// Seconds a failing server asks to wait.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Reply {
-        self.retry_after = Some(seconds);
+        self.wait = Some(format!("retry-after: {seconds}"));
         self
+    }
+
+    /// Milliseconds a failing server asks to wait.
+    #[must_use]
+    pub fn retry_after_ms(mut self, millis: u64) -> Reply {
+        self.wait = Some(format!("retry-after-ms: {millis}"));
+        self
+    }
+
+    /// As llama.cpp's server would send it.
+    #[must_use]
+    pub fn llama(mut self) -> Reply {
+        self.dialect = Dialect::Llama;
+        self
+    }
+
+    /// How it stops, in the provider's word.
+    pub(super) fn stop(&self) -> Option<&'static str> {
+        match &self.kind {
+            Kind::Streams { end: End::Stop(stop), .. } => Some(stop),
+            Kind::Streams { .. } | Kind::Fails { .. } | Kind::Page { .. } => None,
+        }
     }
 }
 
 /// A text.
 #[must_use]
 pub fn says(text: &str) -> Reply {
-    Reply::of(Kind::Says { text: text.to_owned(), calls: Vec::new(), stop: "end_turn" })
+    mixes([Item::Text(text.to_owned())])
 }
 
 /// Thinking and a text.
 #[must_use]
 pub fn thinks(thinking: &str, text: &str) -> Reply {
     says(text).thinks(thinking)
+}
+
+/// Redacted thinking and a text.
+#[must_use]
+pub fn redacts(data: &str, text: &str) -> Reply {
+    says(text).first(Item::Redacted(data.to_owned()))
 }
 
 /// One tool call.
@@ -125,20 +225,69 @@ pub fn calls(name: &str, input: Value) -> Reply {
 /// Several calls in one answer.
 #[must_use]
 pub fn calls_all<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Reply {
-    let calls = calls.into_iter().map(|(name, input)| (name.to_owned(), input)).collect();
-    Reply::of(Kind::Says { text: String::new(), calls, stop: "tool_use" })
+    mixes(calls.into_iter().map(|(name, input)| call(name, &input.to_string())))
+}
+
+/// A call with this id, whoever has it already.
+#[must_use]
+pub fn calls_as(id: &str, name: &str, input: Value) -> Reply {
+    mixes([Item::Call { id: Some(id.to_owned()), name: name.to_owned(), input: input.to_string() }])
+}
+
+/// A call whose input is this text, whatever it is.
+#[must_use]
+pub fn calls_with(name: &str, input: &str) -> Reply {
+    mixes([call(name, input)])
+}
+
+/// A call as a block, for [`mixes`].
+#[must_use]
+pub fn call(name: &str, input: &str) -> Item {
+    Item::Call { id: None, name: name.to_owned(), input: input.to_owned() }
+}
+
+/// These blocks in this order.
+#[must_use]
+pub fn mixes(items: impl IntoIterator<Item = Item>) -> Reply {
+    let items: Vec<Item> = items.into_iter().collect();
+    let stop = if items.iter().any(|item| matches!(item, Item::Call { .. })) { "tool_use" } else { "end_turn" };
+    Reply::stream(items, End::Stop(stop))
+}
+
+/// Not one block.
+#[must_use]
+pub fn silent() -> Reply {
+    mixes([])
 }
 
 /// A text that ends at the output limit.
 #[must_use]
 pub fn truncated(text: &str) -> Reply {
-    Reply::of(Kind::Says { text: text.to_owned(), calls: Vec::new(), stop: "max_tokens" })
+    Reply::stream(vec![Item::Text(text.to_owned())], End::Stop("max_tokens"))
+}
+
+/// These blocks, the last of them cut in its middle by the output limit.
+#[must_use]
+pub fn truncates(items: impl IntoIterator<Item = Item>) -> Reply {
+    Reply::stream(items.into_iter().collect(), End::Stop("max_tokens"))
+}
+
+/// A text, then the context window is full.
+#[must_use]
+pub fn window_full(text: &str) -> Reply {
+    Reply::stream(vec![Item::Text(text.to_owned())], End::Stop("model_context_window_exceeded"))
+}
+
+/// These blocks, then a pause: they are to be sent back as they are.
+#[must_use]
+pub fn pauses(items: impl IntoIterator<Item = Item>) -> Reply {
+    Reply::stream(items.into_iter().collect(), End::Stop("pause_turn"))
 }
 
 /// A refusal.
 #[must_use]
 pub fn refuses() -> Reply {
-    Reply::of(Kind::Says { text: "I will not.".to_owned(), calls: Vec::new(), stop: "refusal" })
+    Reply::stream(vec![Item::Text("I will not.".to_owned())], End::Stop("refusal"))
 }
 
 /// An HTTP error, with the API's type for that status.
@@ -166,22 +315,54 @@ pub fn too_long() -> Reply {
     Reply::of(Kind::Fails { status: 400, kind: "invalid_request_error".to_owned(), message })
 }
 
+/// A proxy's page in place of an answer.
+#[must_use]
+pub fn page(body: &str) -> Reply {
+    Reply::of(Kind::Page { content_type: "text/html", body: body.to_owned() })
+}
+
 /// A text whose stream is cut: the connection is gone before the end.
 #[must_use]
 pub fn cut_off(text: &str) -> Reply {
-    Reply::of(Kind::CutOff { text: text.to_owned() })
+    cuts([Item::Text(text.to_owned())])
+}
+
+/// These blocks, the last one open, and the connection is gone.
+#[must_use]
+pub fn cuts(items: impl IntoIterator<Item = Item>) -> Reply {
+    Reply::stream(opened(items), End::Lost)
+}
+
+/// A text, and the answer ends properly for HTTP, without its last event.
+#[must_use]
+pub fn ends_short(text: &str) -> Reply {
+    Reply::stream(opened([Item::Text(text.to_owned())]), End::Short)
 }
 
 /// A text, then an `error` event of this type.
 #[must_use]
 pub fn breaks(text: &str, kind: &str) -> Reply {
-    Reply::of(Kind::Breaks { text: text.to_owned(), kind: kind.to_owned() })
+    Reply::stream(opened([Item::Text(text.to_owned())]), End::Error(kind.to_owned()))
 }
 
 /// A text, then silence until the client goes away.
 #[must_use]
 pub fn stalls(text: &str) -> Reply {
-    Reply::of(Kind::Stalls { text: text.to_owned() })
+    Reply::stream(opened([Item::Text(text.to_owned())]), End::Silence)
+}
+
+/// A text, then nothing but pings until the client goes away.
+#[must_use]
+pub fn only_pings(text: &str) -> Reply {
+    Reply::stream(opened([Item::Text(text.to_owned())]), End::Pings)
+}
+
+fn opened(items: impl IntoIterator<Item = Item>) -> Vec<Item> {
+    let mut items: Vec<Item> = items.into_iter().collect();
+    if let Some(last) = items.pop() {
+        items.push(Item::Open(Box::new(last)));
+    }
+    items
 }
 
 /// Holds an answer back until it is opened; opened once, open for ever.
@@ -202,120 +383,5 @@ impl Gate {
     pub(super) async fn passed(&self) {
         // The sender lives as long as this gate.
         let _ = self.0.subscribe().wait_for(|open| *open).await;
-    }
-}
-
-/// How an answer ends on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    Whole,
-    ConnectionLost,
-    Silence,
-}
-
-/// An answer as it goes out.
-pub(super) enum Answer {
-    Error {
-        status: u16,
-        retry_after: Option<u64>,
-        body: String,
-    },
-    /// The first event goes out before the gate.
-    Stream {
-        events: Vec<String>,
-        ending: Ending,
-    },
-}
-
-impl Reply {
-    /// The answer as the `number`-th of the stub, and the thinking block it holds.
-    pub(super) fn answer(&self, number: usize, model: &str) -> (Answer, Option<Value>) {
-        if let Kind::Fails { status, kind, message } = &self.kind {
-            let body = json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": format!("req_{number}")});
-            return (Answer::Error { status: *status, retry_after: self.retry_after, body: body.to_string() }, None);
-        }
-        let mut wire = Wire { events: Vec::new(), index: 0 };
-        let usage =
-            json!({"input_tokens": self.usage.0, "output_tokens": 1, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0});
-        let message = json!({"id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": model, "content": [],
-            "stop_reason": null, "stop_sequence": null, "usage": usage});
-        wire.event(&json!({"type": "message_start", "message": message}));
-        wire.event(&json!({"type": "ping"}));
-        let thinking = self.thinking.as_ref().map(|thinking| wire.thinking(thinking, &format!("sig/{number}+äé==")));
-        let ending = match &self.kind {
-            Kind::Says { text, calls, stop } => {
-                wire.text(text);
-                for (call, (name, input)) in calls.iter().enumerate() {
-                    wire.call(&format!("toolu_{number}_{call}"), name, input);
-                }
-                let details = if *stop == "refusal" { json!({"type": "refusal", "category": "cyber"}) } else { Value::Null };
-                wire.event(
-                    &json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null, "stop_details": details},
-                    "usage": {"output_tokens": self.usage.1}}),
-                );
-                wire.event(&json!({"type": "message_stop"}));
-                Ending::Whole
-            }
-            Kind::CutOff { text } => {
-                wire.text(text);
-                Ending::ConnectionLost
-            }
-            Kind::Breaks { text, kind } => {
-                wire.text(text);
-                wire.event(&json!({"type": "error", "error": {"type": kind, "message": "scripted"}}));
-                Ending::Silence
-            }
-            Kind::Stalls { text } => {
-                wire.text(text);
-                Ending::Silence
-            }
-            Kind::Fails { .. } => unreachable!("answered above"),
-        };
-        (Answer::Stream { events: wire.events, ending }, thinking)
-    }
-}
-
-struct Wire {
-    events: Vec<String>,
-    index: usize,
-}
-
-impl Wire {
-    fn event(&mut self, data: &Value) {
-        let name = data["type"].as_str().unwrap_or_default();
-        self.events.push(format!("event: {name}\ndata: {data}\n\n"));
-    }
-
-    fn block(&mut self, start: Value, deltas: impl IntoIterator<Item = Value>) {
-        let index = self.index;
-        self.index += 1;
-        self.event(&json!({"type": "content_block_start", "index": index, "content_block": start}));
-        for delta in deltas {
-            self.event(&json!({"type": "content_block_delta", "index": index, "delta": delta}));
-        }
-        self.event(&json!({"type": "content_block_stop", "index": index}));
-    }
-
-    fn text(&mut self, text: &str) {
-        if !text.is_empty() {
-            let deltas: Vec<Value> = text.split_inclusive(' ').map(|word| json!({"type": "text_delta", "text": word})).collect();
-            self.block(json!({"type": "text", "text": ""}), deltas);
-        }
-    }
-
-    fn thinking(&mut self, thinking: &str, signature: &str) -> Value {
-        let deltas = [json!({"type": "thinking_delta", "thinking": thinking}), json!({"type": "signature_delta", "signature": signature})];
-        self.block(json!({"type": "thinking", "thinking": "", "signature": ""}), deltas);
-        json!({"type": "thinking", "thinking": thinking, "signature": signature})
-    }
-
-    /// The input comes in pieces that break words, and the first is empty, as from the real API.
-    fn call(&mut self, id: &str, name: &str, input: &Value) {
-        let text = input.to_string();
-        let characters: Vec<char> = text.chars().collect();
-        let pieces = characters.chunks(7).map(|chunk| chunk.iter().collect::<String>());
-        let deltas: Vec<Value> =
-            [String::new()].into_iter().chain(pieces).map(|piece| json!({"type": "input_json_delta", "partial_json": piece})).collect();
-        self.block(json!({"type": "tool_use", "id": id, "name": name, "input": {}}), deltas);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -11,8 +12,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::law;
-use super::script::{Answer, Ending, Reply};
+use super::law::{self, Before};
+use super::script::Reply;
+use super::wire::{Answer, Ending, PING};
 
 /// A request as it came.
 #[derive(Debug, Clone)]
@@ -20,9 +22,28 @@ pub struct Recorded {
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: Value,
+    /// The body's bytes.
+    pub raw: String,
 }
 
 impl Recorded {
+    /// Whose conversation it is: the model, and how it began.
+    fn chain(&self) -> String {
+        let first = &self.body["messages"][0]["content"][0];
+        format!("{} {}", self.body["model"], first["text"])
+    }
+
+    /// It opens a conversation: nobody has answered yet.
+    fn opens(&self) -> bool {
+        self.body["messages"].as_array().is_none_or(|messages| messages.len() <= 1)
+    }
+
+    /// Whether it begins with all that `earlier` said.
+    fn extends(&self, earlier: &Recorded) -> Result<(), String> {
+        law::extends(&earlier.body, &self.body)?;
+        law::extends_bytes(&earlier.raw, &self.raw)
+    }
+
     /// The text of the last message's text blocks.
     #[must_use]
     pub fn last_text(&self) -> String {
@@ -46,6 +67,7 @@ struct Shared {
     requests: watch::Sender<usize>,
     /// Counts answers that the client did not read to their end.
     aborted: watch::Sender<usize>,
+    connections: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -53,7 +75,13 @@ struct State {
     replies: VecDeque<Reply>,
     otherwise: Option<Reply>,
     requests: Vec<Recorded>,
-    thinking: Vec<Value>,
+    /// By model: blocks that must come back as they went out.
+    sent: BTreeMap<String, Vec<Value>>,
+    /// Conversations by their beginning: the newest request of each.
+    chains: BTreeMap<String, usize>,
+    paused: bool,
+    /// Prefixes that a test lets change.
+    may_break: usize,
     broken: Vec<String>,
 }
 
@@ -66,7 +94,8 @@ impl Stub {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port of the loopback");
         let base_url = format!("http://{}", listener.local_addr().expect("a bound socket has an address"));
         let state = Mutex::new(State { replies: replies.into_iter().collect(), ..State::default() });
-        let shared = Arc::new(Shared { state, requests: watch::Sender::new(0), aborted: watch::Sender::new(0) });
+        let shared =
+            Arc::new(Shared { state, requests: watch::Sender::new(0), aborted: watch::Sender::new(0), connections: AtomicUsize::new(0) });
         let stop = CancellationToken::new();
         tokio::spawn(stop.clone().run_until_cancelled_owned(accept(listener, Arc::clone(&shared), stop.clone())));
         Stub { base_url, shared, _stop: stop.drop_guard() }
@@ -105,6 +134,17 @@ impl Stub {
         let _ = self.shared.aborted.subscribe().wait_for(|so_far| *so_far >= count).await;
     }
 
+    /// Connections that clients made so far.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// The next `count` requests that do not extend the one before of their conversation are no breach.
+    pub fn may_break(&self, count: usize) {
+        self.shared.state().may_break += count;
+    }
+
     /// The laws broken so far.
     #[must_use]
     pub fn broken(&self) -> Vec<String> {
@@ -131,10 +171,12 @@ impl Shared {
     fn take(&self, recorded: Recorded) -> (Answer, Option<Reply>) {
         let mut state = self.state();
         let number = state.requests.len() + 1;
-        let mut broken: Vec<String> = law::broken(&recorded.headers, &recorded.body, &state.thinking);
+        let model = recorded.body["model"].as_str().unwrap_or_default().to_owned();
+        let before = Before { sent: state.sent.get(&model).cloned().unwrap_or_default(), paused: state.paused };
+        let mut broken: Vec<String> = law::broken(&recorded.headers, &recorded.body, &before);
+        broken.extend(state.prefix_broken(&recorded));
         let last = recorded.body["messages"].as_array().and_then(|messages| messages.last()).map(Value::to_string).unwrap_or_default();
         let fits = |reply: &Reply| reply.marker.as_ref().is_none_or(|marker| last.contains(marker.as_str()));
-        let model = recorded.body["model"].as_str().unwrap_or_default().to_owned();
         state.requests.push(recorded);
         let reply = if broken.is_empty() {
             let scripted = state.replies.iter().position(fits).and_then(|at| state.replies.remove(at));
@@ -148,14 +190,15 @@ impl Shared {
         };
         let answer = match &reply {
             Some(reply) => {
-                let (answer, thinking) = reply.answer(number, &model);
-                state.thinking.extend(thinking);
+                let (answer, kept) = reply.answer(number, &model);
+                state.sent.entry(model).or_default().extend(kept);
+                state.paused = reply.stop() == Some("pause_turn");
                 answer
             }
             None => {
                 let message = broken.join("; ");
                 let body = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}}).to_string();
-                Answer::Error { status: 400, retry_after: None, body }
+                Answer::Whole { status: 400, content_type: "application/json", header: None, body }
             }
         };
         state.broken.extend(broken.into_iter().map(|law| format!("request {number}: {law}")));
@@ -165,8 +208,25 @@ impl Shared {
     }
 }
 
+impl State {
+    /// A request must begin with all that the newest one of its conversation said.
+    fn prefix_broken(&mut self, recorded: &Recorded) -> Option<String> {
+        let newest = self.chains.insert(recorded.chain(), self.requests.len())?;
+        if recorded.opens() && self.requests[newest].body["messages"].as_array().is_some_and(|it| it.len() > 1) {
+            return None;
+        }
+        let parted = recorded.extends(&self.requests[newest]).err()?;
+        if self.may_break > 0 {
+            self.may_break -= 1;
+            return None;
+        }
+        Some(format!("it does not begin with request {}: {parted}", newest + 1))
+    }
+}
+
 async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) {
     while let Ok((stream, _)) = listener.accept().await {
+        shared.connections.fetch_add(1, Ordering::SeqCst);
         tokio::spawn(stop.clone().run_until_cancelled_owned(serve(stream, Arc::clone(&shared))));
     }
 }
@@ -178,13 +238,15 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let mut read = BufReader::new(read);
     while let Ok(Some((line, headers, bytes))) = read_request(&mut read).await {
         if !line.starts_with("POST ") || !line.contains("/v1/messages ") {
-            let _ = write_error(&mut write, 404, None, &json!({"error": {"type": "not_found_error", "message": line}}).to_string()).await;
+            let body = json!({"error": {"type": "not_found_error", "message": line}}).to_string();
+            let _ = write_whole(&mut write, 404, "application/json", None, &body).await;
             continue;
         }
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        let (answer, reply) = shared.take(Recorded { headers, body });
+        let raw = String::from_utf8_lossy(&bytes).into_owned();
+        let (answer, reply) = shared.take(Recorded { headers, body, raw });
         let written = match answer {
-            Answer::Error { status, retry_after, body } => write_error(&mut write, status, retry_after, &body).await,
+            Answer::Whole { status, content_type, header, body } => write_whole(&mut write, status, content_type, header, &body).await,
             Answer::Stream { events, ending } => {
                 // The client says nothing while it reads: what comes is its end.
                 tokio::select! {
@@ -195,7 +257,7 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
         };
         match written {
             Ok(Ending::Whole) => {}
-            Ok(Ending::ConnectionLost | Ending::Silence) => return,
+            Ok(Ending::ConnectionLost | Ending::Silence | Ending::Pings) => return,
             Err(_) => {
                 shared.aborted.send_modify(|count| *count += 1);
                 return;
@@ -224,10 +286,16 @@ async fn read_request(read: &mut BufReader<OwnedReadHalf>) -> io::Result<Option<
     Ok(Some((line, headers, body)))
 }
 
-async fn write_error(write: &mut OwnedWriteHalf, status: u16, retry_after: Option<u64>, body: &str) -> io::Result<Ending> {
-    let wait = retry_after.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
+async fn write_whole(
+    write: &mut OwnedWriteHalf,
+    status: u16,
+    content_type: &str,
+    header: Option<String>,
+    body: &str,
+) -> io::Result<Ending> {
+    let header = header.map(|header| format!("{header}\r\n")).unwrap_or_default();
     let length = body.len();
-    let text = format!("HTTP/1.1 {status} scripted\r\ncontent-type: application/json\r\n{wait}content-length: {length}\r\n\r\n{body}");
+    let text = format!("HTTP/1.1 {status} scripted\r\ncontent-type: {content_type}\r\n{header}content-length: {length}\r\n\r\n{body}");
     write.write_all(text.as_bytes()).await?;
     Ok(Ending::Whole)
 }
@@ -239,6 +307,12 @@ async fn write_events(write: &mut OwnedWriteHalf, events: &[String], ending: End
     for (index, event) in events.iter().enumerate() {
         if index == 1
             && let Some(gate) = reply.and_then(|reply| reply.gate.as_ref())
+        {
+            gate.passed().await;
+        }
+        // What ends it are the last two: the stop reason, and the stop.
+        if index + 2 == events.len()
+            && let Some(gate) = reply.and_then(|reply| reply.end_gate.as_ref())
         {
             gate.passed().await;
         }
@@ -254,6 +328,14 @@ async fn write_events(write: &mut OwnedWriteHalf, events: &[String], ending: End
         Ending::Whole => write.write_all(b"0\r\n\r\n").await?,
         Ending::ConnectionLost => {}
         Ending::Silence => std::future::pending().await,
+        // As fast as they are taken: the client reads them, and must not count them as life.
+        Ending::Pings => loop {
+            write.write_all(format!("{:x}\r\n{PING}\r\n", PING.len()).as_bytes()).await?;
+            tokio::task::yield_now().await;
+        },
     }
     Ok(ending)
 }
+
+#[cfg(test)]
+mod tests;

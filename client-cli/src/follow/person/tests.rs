@@ -31,7 +31,7 @@ async fn typed(to: &mpsc::Sender<String>, line: &str) {
 async fn what_was_typed_before_answers_nothing() {
     let (mut person, keyboard) = person();
     typed(&keyboard, "y").await;
-    person.ask(&request(1));
+    person.ask(Pending::Permission(request(1)));
     typed(&keyboard, "perhaps").await;
     typed(&keyboard, " No ").await;
     assert_eq!(person.answer().await, Answer::Decided { request: RequestId::from_u128(1), decision: Decision::Deny { message: None } });
@@ -40,8 +40,8 @@ async fn what_was_typed_before_answers_nothing() {
 #[tokio::test]
 async fn the_second_question_waits_and_takes_no_answer_of_the_first() {
     let (mut person, keyboard) = person();
-    person.ask(&request(1));
-    person.ask(&request(2));
+    person.ask(Pending::Permission(request(1)));
+    person.ask(Pending::Permission(request(2)));
     typed(&keyboard, "y").await;
     typed(&keyboard, "y").await;
     assert!(matches!(person.answer().await, Answer::Decided { request, .. } if request == RequestId::from_u128(1)));
@@ -53,8 +53,8 @@ async fn the_second_question_waits_and_takes_no_answer_of_the_first() {
 #[tokio::test]
 async fn what_somebody_else_answered_is_not_asked_any_more() {
     let (mut person, keyboard) = person();
-    person.ask(&request(1));
-    person.ask(&request(2));
+    person.ask(Pending::Permission(request(1)));
+    person.ask(Pending::Permission(request(2)));
     person.settled(RequestId::from_u128(1));
     typed(&keyboard, "y").await;
     assert!(matches!(person.answer().await, Answer::Decided { request, .. } if request == RequestId::from_u128(2)));
@@ -63,7 +63,7 @@ async fn what_somebody_else_answered_is_not_asked_any_more() {
 #[tokio::test]
 async fn a_closed_terminal_decides_nothing() {
     let (mut person, keyboard) = person();
-    person.ask(&request(1));
+    person.ask(Pending::Permission(request(1)));
     drop(keyboard);
     assert_eq!(person.answer().await, Answer::Gone);
 }

@@ -1,6 +1,6 @@
 //! The result object, as scripts read it.
 
-use agentd_types::outcome::{Denial, ModelShare};
+use agentd_types::outcome::{CostBasis, Denial, ModelShare};
 use agentd_types::{Json, RequestId, Timestamp, ToolUseId};
 
 use super::*;
@@ -21,7 +21,7 @@ pub(in crate::output) fn ended(terminal: TerminalName) -> SubmissionResult {
         usage,
         cost: Money(1),
         session_cost: Money(1_500_000_000),
-        models: vec![ModelShare { model: "m".to_owned(), usage, cost: Money(1_500_000_000) }],
+        models: vec![ModelShare { model: "m".to_owned(), usage, cost: Money(1_500_000_000), basis: CostBasis::Listed }],
         denials: vec![Denial {
             tool_name: "Bash".to_owned(),
             tool_use: ToolUseId::new("t1"),
@@ -62,6 +62,7 @@ fn a_success() {
         "m": {
           "cacheCreationInputTokens": 3,
           "cacheReadInputTokens": 3,
+          "costBasis": "listed",
           "costUSD": 1.5,
           "inputTokens": 10,
           "outputTokens": 5,
@@ -127,6 +128,7 @@ fn parked_names_what_it_waits_for() {
         usage: Usage::default(),
         session_cost: Money::ZERO,
         open: &open,
+        questions: &[],
     });
     assert_eq!((&object["terminal_reason"], &object["is_error"]), (&json!("parked"), &json!(true)));
     assert_eq!(object["permission_requests"][0]["id"], "00000000-0000-0000-0000-000000000005");

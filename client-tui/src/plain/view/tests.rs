@@ -33,6 +33,7 @@ fn snapshot(in_progress: Option<&str>) -> Update {
         info,
         submission: None,
         permissions: Vec::new(),
+        questions: Vec::new(),
         queue: Vec::new(),
         running_tools: Vec::new(),
         clients: Vec::new(),

@@ -2,8 +2,10 @@
 
 pub mod normalize;
 pub mod pairing;
+pub mod prefix;
 pub mod transcript;
 
-pub use normalize::{Normalized, normalize};
+pub use normalize::{Normalized, normalize, resend};
 pub use pairing::{Flaw, check};
+pub use prefix::{CacheBreak, Sent};
 pub use transcript::{Repairs, Said};

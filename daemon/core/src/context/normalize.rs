@@ -30,6 +30,23 @@ pub struct Normalized {
 /// provided that this one ends with a user and owes no result. Blocks are shared; a new one is made for a repair only.
 #[must_use]
 pub fn normalize(history: &[Said], model: &str) -> Normalized {
+    shape(history, model, Tail::Users)
+}
+
+/// The same for an answer that paused itself: it stays the last message, and is sent back as it is.
+#[must_use]
+pub fn resend(history: &[Said], model: &str) -> Normalized {
+    shape(history, model, Tail::AsItIs)
+}
+
+/// Whose the last message must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    Users,
+    AsItIs,
+}
+
+fn shape(history: &[Said], model: &str, tail: Tail) -> Normalized {
     let mut repairs = Repairs::default();
     let mut calls = HashSet::new();
     let mut turns: Vec<ApiMessage> = Vec::with_capacity(history.len());
@@ -49,7 +66,11 @@ pub fn normalize(history: &[Said], model: &str) -> Normalized {
         repairs.added_messages += 1;
         messages.insert(0, carry_on());
     }
-    if messages.last().is_none_or(|message| message.role == Role::Assistant) {
+    let is_open = match messages.last() {
+        None => true,
+        Some(last) => last.role == Role::Assistant && tail == Tail::Users,
+    };
+    if is_open {
         repairs.added_messages += 1;
         messages.push(carry_on());
     }
@@ -76,7 +97,7 @@ fn clean_assistant(said: &Said, model: &str, calls: &mut HashSet<ToolUseId>, rep
             Block::Thinking { .. } | Block::RedactedThinking { .. } => repairs.foreign_thinking += 1,
             Block::Other { json } if readable && is_unknown_kind(json) => content.push(Arc::clone(block)),
             Block::Other { .. } => repairs.internal_blocks += 1,
-            Block::ToolUse { id, .. } if !repair::is_good_name(id.as_str()) || !calls.insert(id.clone()) => repairs.duplicate_calls += 1,
+            Block::ToolUse { id, .. } if !repair::is_good_id(id.as_str()) || !calls.insert(id.clone()) => repairs.duplicate_calls += 1,
             Block::ToolUse { id, name, input } => content.push(mended_call(block, id, name, input, repairs)),
             Block::ToolResult { .. } | Block::Image { .. } => repairs.misplaced_blocks += 1,
         }

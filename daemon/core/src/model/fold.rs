@@ -76,6 +76,15 @@ impl Folded {
     }
 }
 
+/// A call's block that has come to its end while the stream goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Completed {
+    /// As it will stand in the message.
+    Call { id: ToolUseId, name: String, input: Json },
+    /// Only the message's end tells what becomes of it: its input is empty or odd, or blocks come out of order.
+    Unsure,
+}
+
 /// The fold. Feed it every event of one stream, in order, then [`finish`](Folder::finish).
 #[derive(Debug)]
 pub struct Folder {
@@ -90,6 +99,7 @@ pub struct Folder {
     bytes: usize,
     phase: Phase,
     repairs: Vec<Repair>,
+    completed: Option<Completed>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +124,7 @@ impl Folder {
             bytes: 0,
             phase: Phase::Before,
             repairs: Vec::new(),
+            completed: None,
         }
     }
 
@@ -146,6 +157,7 @@ impl Folder {
                 // llama.cpp stops blocks it never started when an answer is empty: harmless.
                 if let Some(draft) = self.open.get_mut(&index) {
                     draft.stopped = true;
+                    self.completed = self.complete(index);
                 }
                 Ok(None)
             }
@@ -162,6 +174,29 @@ impl Folder {
                 Ok(None)
             }
         }
+    }
+
+    /// The call whose block the last event ended, once.
+    pub fn take_completed(&mut self) -> Option<Completed> {
+        self.completed.take()
+    }
+
+    fn complete(&self, index: u32) -> Option<Completed> {
+        let DraftKind::ToolUse { id, name, given, pieces } = &self.open.get(&index)?.kind else { return None };
+        let before_is_open = self.open.range(..index).any(|(_, draft)| matches!(draft.kind, DraftKind::ToolUse { .. }) && !draft.stopped);
+        let text = if pieces.trim().is_empty() { given.as_ref().map_or("", Json::as_str) } else { pieces };
+        // An empty input at the output limit is a cut one: the limit is told after the block.
+        let is_empty = text.trim().is_empty() || text == "{}";
+        Some(match repair::read_input(text) {
+            Ok(input) if !is_empty && !before_is_open => Completed::Call { id: id.clone(), name: name.clone(), input },
+            Ok(_) | Err(_) => Completed::Unsure,
+        })
+    }
+
+    /// Whether the block holds text.
+    #[must_use]
+    pub fn is_text(&self, index: u32) -> bool {
+        self.open.get(&index).is_some_and(|draft| matches!(&draft.kind, DraftKind::Text(text) if !text.is_empty()))
     }
 
     /// The tokens counted so far.

@@ -1,5 +1,6 @@
 //! What tokens cost: five rates a model, and a second tier for long prompts where there is one. It never adds up a session.
 
+use agentd_types::outcome::CostBasis;
 use agentd_types::{Money, Usage};
 
 use super::catalog::{self, Known};
@@ -79,10 +80,33 @@ pub fn cost(model: &str, usage: &Usage) -> (Money, Known) {
     }
 }
 
-/// Whether the model is in the list.
+/// What a model's cost is worth: listed, its family's, or unknown.
 #[must_use]
-pub fn known(model: &str) -> Known {
-    cost(model, &Usage::default()).1
+pub fn basis(model: &str) -> CostBasis {
+    if catalog::is_rehearsal(model) {
+        return CostBasis::Listed;
+    }
+    match find(model) {
+        (Some(_), Known::Listed) => CostBasis::Listed,
+        (Some(_), Known::Flagged) => CostBasis::Family,
+        (None, _) => CostBasis::Unknown,
+    }
+}
+
+/// What a person should know of a model that is not in the tables; nothing of one that is.
+#[must_use]
+pub fn caution(model: &str) -> Option<String> {
+    match basis(model) {
+        CostBasis::Listed => None,
+        CostBasis::Family => Some(format!("model `{model}` is not in the tables: its family's newest limits and prices are used")),
+        CostBasis::Unknown => {
+            let facts = catalog::look_up(model).0;
+            Some(format!(
+                "model `{model}` is not in the tables: a window of {} and {} output tokens are guessed; its cost is unknown and counted as nothing",
+                facts.context_window, facts.max_output
+            ))
+        }
+    }
 }
 
 fn find(model: &str) -> (Option<&'static Row>, Known) {

@@ -5,16 +5,18 @@ use std::fmt;
 use agentd_types::{Json, ToolUseId};
 use serde::{Deserialize, Serialize};
 
-/// The longest tool name and the longest call id a provider takes, in bytes.
-pub const MAX_NAME: usize = 128;
+/// The longest tool name that every provider takes, in bytes.
+pub const MAX_NAME: usize = 64;
+/// The longest call id that is kept as it is, in bytes. Gateways make long ones.
+pub const MAX_ID: usize = 128;
 
-/// How much of an odd name or id is kept in front of its hash, in bytes.
-const KEPT: usize = 64;
+/// How much of an odd name or id is kept in front of its hash, in bytes: both together are a good name.
+const KEPT: usize = 40;
 
 /// What was repaired; its text is the notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repair {
-    /// The name does not fit `^[a-zA-Z0-9_-]{1,128}$`.
+    /// The name does not fit `^[a-zA-Z0-9_-]{1,64}$`.
     ToolName { was: String, now: String },
     /// The call's id is odd, or the conversation has it already.
     CallId { was: ToolUseId, now: ToolUseId },
@@ -44,10 +46,16 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Whether a provider takes this as a tool's name: `^[a-zA-Z0-9_-]{1,128}$`. Call ids have the same alphabet.
+/// Whether every provider takes this as a tool's name: `^[a-zA-Z0-9_-]{1,64}$`.
 #[must_use]
 pub fn is_good_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(is_good_byte)
+}
+
+/// Whether a provider takes this as a call's id: the same alphabet, up to 128 bytes.
+#[must_use]
+pub fn is_good_id(id: &str) -> bool {
+    (1..=MAX_ID).contains(&id.len()) && id.bytes().all(is_good_byte)
 }
 
 /// A good name for an odd one: its beginning and a hash of the whole, so that two odd names stay two.
@@ -60,13 +68,13 @@ pub fn good_name(odd: &str) -> String {
 
 /// A good id that `is_taken` denies: the given one if it can be, else a variant of it.
 pub fn good_id(given: &ToolUseId, is_taken: impl Fn(&ToolUseId) -> bool) -> ToolUseId {
-    let base = if is_good_name(given.as_str()) { given.as_str().to_owned() } else { good_name(given.as_str()) };
+    let base = if is_good_id(given.as_str()) { given.as_str().to_owned() } else { good_name(given.as_str()) };
     let first = ToolUseId::new(base.clone());
     if !is_taken(&first) {
         return first;
     }
     // Among one more candidate than there are taken ids, one is free.
-    let base: String = base.chars().take(MAX_NAME - 24).collect();
+    let base: String = base.chars().take(MAX_ID - 24).collect();
     (2_u64..).map(|n| ToolUseId::new(format!("{base}_{n}"))).find(|id| !is_taken(id)).unwrap_or(first)
 }
 

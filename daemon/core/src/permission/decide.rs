@@ -123,15 +123,27 @@ fn names_exactly(rule: &Rule, tool: &str, subject: &Subject) -> bool {
 /// Rules that "allow always" would write: this command or this file, nothing wider.
 fn suggestions(tool: &str, subject: &Subject, policy: &Policy) -> Vec<String> {
     match subject {
-        Subject::Command { line } if shell::is_simple(line) => vec![format!("{tool}({})", line.trim())],
-        Subject::Command { .. } => Vec::new(),
-        Subject::Edit { path, .. } => match path.as_path().strip_prefix(policy.scope.cwd.as_path()) {
-            Ok(below) => vec![format!("Edit(/{})", below.display())],
-            Err(_) => vec![format!("Edit(/{path})")],
+        // A star in it would make the rule a pattern.
+        Subject::Command { line } if line.contains('*') => Vec::new(),
+        Subject::Command { line } => {
+            // Only what is read back as it is meant: an empty specifier would allow everything.
+            let rule = Rule { tool: tool.to_owned(), specifier: Some(line.trim().to_owned()) };
+            let text = rule.to_string();
+            if text.parse().as_ref() == Ok(&rule) { vec![text] } else { Vec::new() }
+        }
+        Subject::Edit { path, .. } | Subject::Read { path, .. } if path.to_string().contains('*') => Vec::new(),
+        Subject::Edit { path, .. } => match own_folder(policy).map(|own| path.as_path().strip_prefix(own.as_path())) {
+            Some(Ok(below)) => vec![format!("Edit(/{})", below.display())],
+            Some(Err(_)) | None => vec![format!("Edit(/{path})")],
         },
         Subject::Read { path, .. } => vec![format!("Read(/{path})")],
         Subject::Other => vec![tool.to_owned()],
     }
+}
+
+/// The session's own folder, while its tools are there: a rule counts from it.
+fn own_folder(policy: &Policy) -> Option<&AbsPath> {
+    policy.scope.allowed.first().filter(|own| **own == policy.scope.cwd)
 }
 
 #[cfg(test)]

@@ -2,4 +2,4 @@
 
 pub mod system;
 
-pub use system::{Surroundings, system};
+pub use system::{Surroundings, frame, is_kept, system};

@@ -1,23 +1,28 @@
-//! The system prompt: a static part that can be cached, and a tail that describes where the session is.
+//! The system prompt: a fixed part that can be cached, and a tail that describes where the session is.
 
 use agentd_types::AbsPath;
+use agentd_types::system::Frame;
 
-use crate::model::SystemPart;
 use crate::model::request::CacheMark;
+use crate::model::{Prefix, SystemPart};
 
-/// What the tail says; fixed when a conversation is loaded, so that its bytes stay the same.
+/// What the tail says; looked at once, when the frame is made, so that its bytes stay the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surroundings {
     pub cwd: AbsPath,
     /// `linux`, `macos`.
     pub platform: String,
-    /// The day the frame was made, `2026-12-01`.
+    /// With its version, `Debian GNU/Linux 12 (Linux 6.1.0)`.
+    pub os: String,
+    /// The day the session was made, `2026-12-01`.
     pub date: String,
+    /// The folder's repository, a few lines; absent where there is none.
+    pub git: Option<String>,
     /// The session's own addition.
     pub append: Option<String>,
 }
 
-const STATIC: &str = "\
+const FIXED: &str = "\
 You are a coding agent. You work in a person's project on their own machine, through tools, and you are trusted to work unattended.
 
 How you work
@@ -37,13 +42,43 @@ How you use tools
 How you answer
 - Plain language, as short as the matter allows. Name files as path:line. No filler, no praise, no emoji.";
 
-/// The system field's parts: the static one marked for the cache, the tail not.
+/// The frame of a session: the same bytes in front of every request until there is a new one.
 #[must_use]
-pub fn system(around: &Surroundings) -> Vec<SystemPart> {
-    let mut tail = format!("Working folder: {}\nPlatform: {}\nSession started on {}", around.cwd, around.platform, around.date);
-    if let Some(append) = &around.append {
+pub fn frame(around: &Surroundings) -> Frame {
+    let Surroundings { cwd, platform, os, date, git, append } = around;
+    let mut tail = format!("Working folder: {cwd}\nPlatform: {platform}\nOperating system: {os}\nSession started on {date}");
+    match git {
+        Some(git) => tail.push_str(&format!("\nGit status when the conversation began (it is not kept up to date):\n{git}")),
+        None => tail.push_str("\nThe working folder is in no git repository."),
+    }
+    if let Some(append) = append {
         tail.push_str("\n\n");
         tail.push_str(append);
     }
-    vec![SystemPart { text: STATIC.to_owned(), cache: CacheMark::Marked }, SystemPart { text: tail, cache: CacheMark::Unmarked }]
+    Frame { fixed: FIXED.to_owned(), tail }
 }
+
+/// How long a provider keeps a prefix that nobody asks for, in milliseconds.
+pub const CACHE_LIFE_MS: u64 = 5 * 60 * 1000;
+
+/// Whether a frame that was last used `age_ms` ago is used again after a restart: as long as the provider may still have it
+/// in its cache, and always where thinking is bound to it.
+#[must_use]
+pub fn is_kept(prefix: Prefix, age_ms: u64) -> bool {
+    match prefix {
+        Prefix::Bound => true,
+        Prefix::Free => age_ms <= CACHE_LIFE_MS,
+    }
+}
+
+/// The system field's parts: the fixed one marked for the cache, the tail not.
+#[must_use]
+pub fn system(frame: &Frame) -> Vec<SystemPart> {
+    vec![
+        SystemPart { text: frame.fixed.clone(), cache: CacheMark::Marked },
+        SystemPart { text: frame.tail.clone(), cache: CacheMark::Unmarked },
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,56 @@ pub struct Abilities {
     pub escalate: bool,
 }
 
+/// The bounds of one model call: its repeats, and how patient it is. Settings may change the two times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLimits {
+    /// Repeats of one request at most.
+    pub retries: u32,
+    /// Repeats of an answer that was no answer (a proxy's page, say): it seldom gets better.
+    pub protocol_retries: u32,
+    /// The first wait, in milliseconds; it doubles with each repeat (`provider.retryBaseMs`).
+    pub retry_base_ms: u64,
+    /// The longest wait that we choose ourselves: this many times the first one.
+    pub retry_cap_times: u64,
+    /// The longest wait a server may ask for, in milliseconds: beyond it we give up rather than come too early or wait for hours.
+    pub max_retry_after_ms: u64,
+    /// How long a model may say nothing but pings, in milliseconds (`provider.silenceMs`). Models that think without showing it
+    /// are silent for minutes; one that is silent for five is gone, and waiting longer costs a person more than asking again.
+    pub silence_ms: u64,
+    /// How often an answer that paused itself (`pause_turn`) is sent back within one call.
+    pub pauses: u8,
+    /// How often an answer without a word after tool results is asked for again within one call.
+    pub empty_repeats: u8,
+    /// Models that may be gone over to within one submission.
+    pub fallbacks: usize,
+}
+
+impl CallLimits {
+    /// The defaults; the settings replace the two times.
+    pub const DEFAULT: CallLimits = CallLimits {
+        retries: 10,
+        protocol_retries: 2,
+        retry_base_ms: 500,
+        retry_cap_times: 64,
+        max_retry_after_ms: 15 * 60 * 1000,
+        silence_ms: 5 * 60 * 1000,
+        pauses: 10,
+        empty_repeats: 1,
+        fallbacks: 3,
+    };
+
+    /// With what the settings say. A base or a silence of zero would hammer the server, or give up before it can speak: at
+    /// least one millisecond.
+    #[must_use]
+    pub fn with(retry_base_ms: Option<u64>, silence_ms: Option<u64>) -> CallLimits {
+        CallLimits {
+            retry_base_ms: retry_base_ms.unwrap_or(Self::DEFAULT.retry_base_ms).clamp(1, Self::DEFAULT.max_retry_after_ms),
+            silence_ms: silence_ms.unwrap_or(Self::DEFAULT.silence_ms).max(1),
+            ..Self::DEFAULT
+        }
+    }
+}
+
 /// The brakes of one submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

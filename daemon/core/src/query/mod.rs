@@ -12,7 +12,7 @@ mod tools;
 pub mod trace;
 
 pub use act::{Act, AutoCompactPlan, CallPlan, CompactPlan, Next, PreparePlan, ToolBatch};
-pub use limits::{Abilities, Limits};
+pub use limits::{Abilities, CallLimits, Limits};
 pub use next::next;
 pub use seen::{
     AutoCompact, Budget, Compaction, CompactionEnd, Cut, Drained, Observed, Prepared, Reply, ReplyEnd, Resume, Room, Seen, StopVerdict,

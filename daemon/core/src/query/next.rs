@@ -1,5 +1,7 @@
 //! The table of the loop: what was seen chooses one act, or how the iteration ends. It never performs an act and changes no state.
 
+use agentd_types::Money;
+
 use super::act::{Act, AutoCompactPlan, CallPlan, Next, PreparePlan};
 use super::finish::{after_stop_hooks, conclude};
 use super::limits::Limits;
@@ -73,10 +75,15 @@ fn gate(state: &LoopState, limits: &Limits, prepared: Prepared) -> Next {
     let over = limits.max_budget.filter(|limit| state.spend.cost >= *limit);
     match (prepared.room, prepared.budget, over) {
         (Room::Full, Budget::Reserved | Budget::Reached { .. }, _) => Next::Go(Step::Stop(Terminal::BlockingLimit)),
-        (Room::Fits, Budget::Reached { spent, limit }, _) => Next::Go(Step::Stop(Terminal::MaxBudget { spent, limit })),
-        (Room::Fits, Budget::Reserved, Some(limit)) => Next::Go(Step::Stop(Terminal::MaxBudget { spent: state.spend.cost, limit })),
+        (Room::Fits, Budget::Reached { spent, limit }, _) => over_budget(spent, limit),
+        (Room::Fits, Budget::Reserved, Some(limit)) => over_budget(state.spend.cost, limit),
         (Room::Fits, Budget::Reserved, None) => Next::Do(Act::CallModel(CallPlan { cap: state.output_cap })),
     }
+}
+
+/// No money for another request.
+pub(super) fn over_budget(spent: Money, limit: Money) -> Next {
+    Next::Go(Step::Stop(Terminal::MaxBudget { spent, limit }))
 }
 
 #[cfg(test)]

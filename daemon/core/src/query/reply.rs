@@ -3,6 +3,7 @@
 use super::act::{Act, CompactPlan, Next};
 use super::finish::conclude;
 use super::limits::Limits;
+use super::next::over_budget;
 use super::seen::{Compaction, CompactionEnd, Drained, Reply, ReplyEnd, Withheld};
 use super::state::LoopState;
 use super::step::{Continue, ContinueName, FailureKind, ModelFailure, OutputCap, Step, Terminal};
@@ -11,6 +12,7 @@ use super::step::{Continue, ContinueName, FailureKind, ModelFailure, OutputCap, 
 /// an error, its hook and the retry would go round for ever.
 pub(super) fn after_reply(state: &LoopState, limits: &Limits, reply: Reply) -> Next {
     match reply.end {
+        ReplyEnd::OverBudget { spent, limit } => over_budget(spent, limit),
         ReplyEnd::Failed(failure) => Next::Go(Step::Stop(Terminal::ModelError(failure))),
         ReplyEnd::Whole { calls } | ReplyEnd::OutputLimit { calls } if !calls.calls.is_empty() => Next::Do(Act::RunTools(calls)),
         ReplyEnd::Whole { calls: _ } => conclude(limits),

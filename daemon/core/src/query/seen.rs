@@ -106,6 +106,11 @@ pub enum ReplyEnd {
     /// A recoverable error, not shown yet.
     Withheld(Withheld),
     Failed(ModelFailure),
+    /// The request had to be repeated, and there was no money for it.
+    OverBudget {
+        spent: Money,
+        limit: Money,
+    },
 }
 
 /// Errors that may be recovered from.

@@ -2,11 +2,11 @@
 
 use agentd_types::event::{UserKind, UserMessage};
 use agentd_types::permission::{AllowScope, Decision, PermissionResolved};
-use agentd_types::queue::{Priority, QueueChange, QueuedCommand};
+use agentd_types::queue::{OnAsk, Priority, QueueChange, QueuedCommand};
 use agentd_types::system::{InterruptReason, SessionChanges, System};
 use agentd_types::{Body, CommandId, Entry, Origin, RequestId, SubmissionId};
 
-use super::effect::{Effect, Outcome, Refusal, Start, StartFrom};
+use super::effect::{AskOutcome, Effect, Outcome, Refusal, Start, StartFrom};
 use super::event::{DrainStage, Durability, Fresh, Ticket};
 use super::fold::{Run, fingerprint};
 use super::machine::{Machine, Then};
@@ -52,7 +52,7 @@ impl Machine {
     }
 
     /// After a store failure, a client's call is what makes the session try again.
-    fn try_again(&mut self, fresh: Fresh) {
+    pub(super) fn try_again(&mut self, fresh: Fresh) {
         if self.phase == Phase::Failed {
             self.go(Phase::Idle);
             self.recover(fresh);
@@ -92,7 +92,8 @@ impl Machine {
         }
     }
 
-    pub(super) fn respond(&mut self, ticket: Ticket, request: RequestId, decision: Decision, by: Origin) {
+    pub(super) fn respond(&mut self, ticket: Ticket, request: RequestId, decision: Decision, by: Origin, fresh: Fresh) {
+        self.try_again(fresh);
         let Some(open) = self.head.open.iter().find(|open| open.id == request).cloned() else {
             let answered = self.head.answered.iter().find(|(it, _, _)| it.id == request);
             let refusal = match answered {
@@ -111,9 +112,31 @@ impl Machine {
         self.append(vec![entry], Durability::Synced);
         self.hold(Durability::Synced, Then::Answer(ticket, Outcome::Resolved(Box::new(resolved.clone()))));
         self.settle_asks(&resolved);
-        if let (Phase::Parked { submission }, Some(run)) = (self.phase.clone(), self.head.run.clone()) {
+        self.resume_parked();
+    }
+
+    /// An answer came: the parked submission goes on at that call. A daemon that goes down leaves that to the next one.
+    pub(super) fn resume_parked(&mut self) {
+        if let (Phase::Parked { submission }, Some(run), None) = (self.phase.clone(), self.head.run.clone(), self.drain) {
             self.go(Phase::Starting { submission, end: None });
             self.hold(Durability::Synced, Then::Start(Box::new(reopen(&run))));
+        }
+    }
+
+    /// Calls that wait for an answer stay open, and their submission parks: the next daemon has them again.
+    fn park_waiting(&mut self) {
+        let asks = std::mem::take(&mut self.asks).into_iter().map(|(_, ticket)| ticket);
+        let questioned = std::mem::take(&mut self.questioned).into_iter().map(|(_, ticket)| ticket);
+        for ticket in asks.chain(questioned).collect::<Vec<_>>() {
+            self.hold(Durability::Synced, Then::Settle(ticket, AskOutcome::Open));
+        }
+    }
+
+    /// Who goes down waits for nobody.
+    pub(super) fn patience(&self, on_ask: OnAsk) -> OnAsk {
+        match (self.drain, on_ask) {
+            (Some(_), OnAsk::Wait) => OnAsk::Park,
+            (None | Some(_), on_ask) => on_ask,
         }
     }
 
@@ -151,6 +174,7 @@ impl Machine {
 
     pub(super) fn drain(&mut self, stage: DrainStage) {
         self.drain = Some(stage);
+        self.park_waiting();
         match stage {
             DrainStage::Stop => {}
             DrainStage::Cut => self.end_running(InterruptReason::Drain, None, None),
@@ -189,6 +213,12 @@ pub(super) fn reopen(run: &Run) -> Start {
         options: run.options.clone(),
         commands: run.commands.clone(),
         started_at: run.started_at,
-        from: StartFrom::Reopen { calls: run.calls.clone(), point: run.point, loop_state: run.loop_state.clone() },
+        from: StartFrom::Reopen {
+            calls: run.calls.clone(),
+            point: run.point,
+            loop_state: run.loop_state.clone(),
+            unpaid: run.unpaid.clone(),
+            denials: run.denials.clone(),
+        },
     }
 }

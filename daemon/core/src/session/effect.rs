@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use agentd_types::outcome::Denial;
 use agentd_types::permission::PermissionResolved;
+use agentd_types::question::Answered;
 use agentd_types::queue::{QueuedCommand, RunOptions};
 use agentd_types::session::{SessionInfo, SessionState};
 use agentd_types::system::InterruptReason;
-use agentd_types::{CommandId, Event, Json, Origin, RequestId, Seq, SubmissionId, Timestamp};
+use agentd_types::{CommandId, Event, Json, Origin, RequestId, Seq, SubmissionId, Timestamp, Usage};
 
 use super::event::{Durability, Ticket};
 use super::fold::{OpenCall, Point};
@@ -73,7 +75,15 @@ pub enum StartFrom {
     /// With a prompt that is on disk.
     Prompt,
     /// In the middle: after an answer or a restart.
-    Reopen { calls: Vec<OpenCall>, point: Point, loop_state: Option<Json> },
+    Reopen {
+        calls: Vec<OpenCall>,
+        point: Point,
+        loop_state: Option<Json>,
+        /// What answers since that record used, by model.
+        unpaid: Vec<(String, Usage)>,
+        /// Calls denied so far.
+        denials: Vec<Denial>,
+    },
 }
 
 /// A client's answer.
@@ -84,6 +94,7 @@ pub enum Outcome {
     AlreadyEnded { submission: SubmissionId },
     NothingRunning,
     Resolved(Box<PermissionResolved>),
+    Answered(Box<Answered>),
     Info(Box<SessionInfo>),
     Deleted,
 }
@@ -95,6 +106,8 @@ pub enum Refusal {
     KeyReused { key: String },
     NoSuchRequest { id: RequestId },
     AlreadyAnswered { resolved: Box<PermissionResolved>, at: Timestamp },
+    AlreadyReplied { answered: Box<Answered>, at: Timestamp },
+    BadChoice(super::choice::BadChoice),
     Precondition { state: SessionState, why: String },
     Draining,
     Store(StoreFailure),
@@ -104,6 +117,8 @@ pub enum Refusal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AskOutcome {
     Resolved(Box<PermissionResolved>),
+    /// All questions of the call, in order.
+    Replied(Vec<Answered>),
     /// It stays open and the submission parks.
     Open,
     /// Nobody is asked in this submission.

@@ -1,6 +1,7 @@
 //! Everything that can wake a session: a closed set. It never carries a handle; who waits is a [`Ticket`].
 
 use agentd_types::permission::{Decision, PermissionRequest};
+use agentd_types::question::Question;
 use agentd_types::queue::{OnAsk, QueuedCommand};
 use agentd_types::system::SessionChanges;
 use agentd_types::{Entry, MessageId, Origin, RequestId, Seq, SubmissionId};
@@ -28,6 +29,12 @@ pub struct Fresh {
     pub message: MessageId,
     /// If synthetic results are appended.
     pub results: MessageId,
+    /// If the marker of a cancel is appended.
+    pub marker: MessageId,
+    /// If results of what is left are appended.
+    pub leftover: MessageId,
+    /// If the session itself asks something.
+    pub question: RequestId,
 }
 
 /// What happened.
@@ -51,6 +58,13 @@ pub enum Event {
         decision: Decision,
         by: Origin,
     },
+    /// A client answers a question.
+    Answer {
+        ticket: Ticket,
+        question: RequestId,
+        choices: Vec<String>,
+        by: Origin,
+    },
     Update {
         ticket: Ticket,
         changes: SessionChanges,
@@ -72,6 +86,14 @@ pub enum Event {
         from: SubmissionId,
         ticket: Ticket,
         request: PermissionRequest,
+        on_ask: OnAsk,
+    },
+    /// A call of it asks whoever is attached.
+    AskedPerson {
+        from: SubmissionId,
+        ticket: Ticket,
+        /// All of one call.
+        questions: Vec<Question>,
         on_ask: OnAsk,
     },
     /// Gate A: which commands join the next round.

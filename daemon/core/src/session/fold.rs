@@ -6,20 +6,24 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use agentd_types::event::{AssistantMessage, UserKind, UserMessage};
+use agentd_types::outcome::Denial;
 use agentd_types::outcome::{SubmissionResult, TerminalName};
-use agentd_types::permission::{AllowScope, Decision, PermissionRequest, PermissionResolved};
+use agentd_types::permission::{PermissionRequest, PermissionResolved};
+use agentd_types::question::{Answered, Question};
 use agentd_types::queue::{QueueChange, RunOptions};
 use agentd_types::session::{SessionInfo, SessionMeta, SessionState};
 use agentd_types::system::{RecoveryOutcome, SessionChanges, System};
-use agentd_types::{Block, Body, CommandId, Event, Json, Money, Seq, SessionId, SubmissionId, Timestamp, ToolUseId};
+use agentd_types::{Block, Body, CommandId, Event, Json, MessageId, Money, Seq, SessionId, SubmissionId, Timestamp, ToolUseId, Usage};
 use serde::{Deserialize, Serialize};
 
+pub use self::half::{Half, Told};
 use crate::queue::Pending;
+
+mod asked;
+mod half;
 
 /// Characters of `last_text` a list row keeps.
 const LAST_TEXT_CHARS: usize = 200;
-/// Answered permission requests kept for the second answerer and for `permissions --all`.
-const ANSWERED_KEPT: usize = 256;
 /// How long an idempotency key holds: 7 days in milliseconds.
 pub const KEY_LIFE_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
@@ -50,7 +54,19 @@ pub struct Run {
     pub calls: Vec<OpenCall>,
     /// Decisions of this submission's calls.
     pub answers: BTreeMap<ToolUseId, PermissionResolved>,
+    /// Answers to its calls' questions: the call, the question's place, what was said.
+    pub replies: Vec<(ToolUseId, u32, Answered)>,
     pub loop_state: Option<Json>,
+    /// What answers since that record used, by model.
+    pub unpaid: Vec<(String, Usage)>,
+    /// Calls denied so far, as of that record.
+    pub denials: Vec<Denial>,
+    /// What came of an answer that was not whole yet.
+    pub partial: Option<Half>,
+    /// The newest message, if it is one that broke off.
+    pub cut: Option<MessageId>,
+    /// Whether somebody said what becomes of it after a crash.
+    pub told: Told,
     /// What the newest message calls for.
     pub point: Point,
     pub parked: bool,
@@ -89,6 +105,9 @@ pub struct Projection {
     pub run: Option<Run>,
     pub open: Vec<PermissionRequest>,
     pub answered: Vec<(PermissionRequest, PermissionResolved, Timestamp)>,
+    /// Open questions, oldest first.
+    pub questions: Vec<Question>,
+    pub replied: Vec<(Question, Answered, Timestamp)>,
     /// Rules that answers "for this session" or "always" put in force.
     pub allowed: Vec<String>,
     pub cost: Money,
@@ -131,6 +150,8 @@ impl Projection {
             run: None,
             open: Vec::new(),
             answered: Vec::new(),
+            questions: Vec::new(),
+            replied: Vec::new(),
             allowed: Vec::new(),
             cost: Money::ZERO,
             last_text: String::new(),
@@ -153,10 +174,11 @@ impl Projection {
                 }
             }
             Body::System(system) => self.fold_system(event, system),
-            // It was shown, never appended: nothing of it is in the state.
-            Body::Tombstone { .. } => {}
+            Body::Tombstone { message, .. } => self.fold_tombstone(*message),
             Body::PermissionRequest(request) => self.open.push(request.clone()),
             Body::PermissionResolved(resolved) => self.fold_resolved(event, resolved),
+            Body::Question(question) => self.questions.push(question.clone()),
+            Body::Answer(answered) => self.fold_answer(event, answered),
             Body::Queue(change) => self.fold_queue(event, change),
             Body::Result(result) => self.fold_result(event, result),
         }
@@ -169,6 +191,7 @@ impl Projection {
             (_, Ending::Deleted) => SessionState::Archived,
             (_, Ending::Failed) => SessionState::Failed,
             (Some(_), _) if !self.open.is_empty() => SessionState::WaitingPermission,
+            (Some(_), _) if !self.questions.is_empty() => SessionState::WaitingAnswer,
             (Some(_), _) => SessionState::Running,
             (None, Ending::Interrupted) => SessionState::Interrupted,
             (None, Ending::Whole) => SessionState::Idle,
@@ -207,7 +230,13 @@ impl Projection {
                     commands: user.commands.clone(),
                     calls: Vec::new(),
                     answers: BTreeMap::new(),
+                    replies: Vec::new(),
                     loop_state: None,
+                    unpaid: Vec::new(),
+                    denials: Vec::new(),
+                    partial: None,
+                    cut: None,
+                    told: Told::No,
                     point: Point::Asking,
                     parked: false,
                 });
@@ -215,6 +244,7 @@ impl Projection {
             (UserKind::Prompt | UserKind::ToolResults | UserKind::Meta, _) => {}
         }
         let Some(run) = &mut self.run else { return };
+        run.cut = None;
         run.point = match user.kind {
             UserKind::Prompt | UserKind::Meta => Point::Asking,
             UserKind::ToolResults => Point::Results,
@@ -247,8 +277,16 @@ impl Projection {
                 | Block::Other { .. } => None,
             })
             .collect();
-        run.point = if calls.is_empty() && assistant.stop_reason.is_some() { Point::Answered } else { Point::Asking };
+        // An answer that paused itself goes on.
+        let is_final = assistant.stop_reason.as_deref().is_some_and(|stop| stop != "pause_turn");
+        run.point = if calls.is_empty() && is_final { Point::Answered } else { Point::Asking };
         run.calls = calls;
+        run.partial = None;
+        run.cut = assistant.stop_reason.is_none().then_some(assistant.message);
+        match run.unpaid.iter_mut().find(|(model, _)| *model == assistant.model) {
+            Some((_, usage)) => *usage += assistant.usage,
+            None => run.unpaid.push((assistant.model.clone(), assistant.usage)),
+        }
     }
 
     fn fold_system(&mut self, event: &Event, system: &System) {
@@ -257,6 +295,8 @@ impl Projection {
             System::LoopState(record) => {
                 if let Some(run) = &mut self.run {
                     run.loop_state = Some(record.state.clone());
+                    run.unpaid.clear();
+                    run.denials.extend(record.denials.iter().cloned());
                     run.parked = false;
                     // The iteration it closes went round; results before it are the next request's.
                     run.point = Point::Asking;
@@ -275,32 +315,33 @@ impl Projection {
             System::Interrupted { .. } => self.ending = Ending::Interrupted,
             System::Recovered { outcome, .. } => match outcome {
                 RecoveryOutcome::Dropped => self.ending = Ending::Interrupted,
-                RecoveryOutcome::Continued | RecoveryOutcome::Waiting => {}
+                RecoveryOutcome::Continued => {
+                    if let Some(run) = &mut self.run {
+                        run.told = Told::No;
+                    }
+                }
+                RecoveryOutcome::Waiting => {
+                    if let Some(run) = &mut self.run {
+                        run.parked = true;
+                    }
+                }
             },
             System::Failed { .. } => {
                 self.ending = Ending::Failed;
                 self.run = None;
                 self.open.clear();
+                self.questions.clear();
             }
             System::Deleted => self.ending = Ending::Deleted,
-            System::Created { .. } | System::Init(_) | System::ApiRetry(_) | System::Notice { .. } => {}
+            System::Partial(partial) if event.agent.is_none() => self.fold_partial(partial),
+            System::Created { .. }
+            | System::Init(_)
+            | System::Partial(_)
+            | System::ApiRetry(_)
+            | System::ModelFallback(_)
+            | System::Frame(_)
+            | System::Notice { .. } => {}
         }
-    }
-
-    fn fold_resolved(&mut self, event: &Event, resolved: &PermissionResolved) {
-        let Some(at) = self.open.iter().position(|request| request.id == resolved.id) else { return };
-        let request = self.open.remove(at);
-        if let Some(run) = &mut self.run {
-            run.answers.insert(resolved.tool_use.clone(), resolved.clone());
-        }
-        if let (Decision::Allow { scope: AllowScope::Session | AllowScope::Always, .. }, Some(rule)) = (&resolved.decision, &resolved.rule)
-        {
-            self.allowed.push(rule.clone());
-        }
-        if self.answered.len() == ANSWERED_KEPT {
-            self.answered.remove(0);
-        }
-        self.answered.push((request, resolved.clone(), event.time));
     }
 
     fn fold_queue(&mut self, event: &Event, change: &QueueChange) {

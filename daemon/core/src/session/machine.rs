@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use agentd_types::config::Interrupted;
 use agentd_types::queue::OnAsk;
-use agentd_types::{CommandId, Entry, Event as Numbered, RequestId, Seq, Timestamp};
+use agentd_types::{CommandId, Entry, Event as Numbered, RequestId, Seq, Timestamp, ToolUseId};
 
 use super::effect::{AskOutcome, Effect, Outcome, Refusal, Start};
 use super::event::{DrainStage, Durability, Event, Fresh, Ticket};
@@ -43,6 +44,10 @@ pub struct Machine {
     held: VecDeque<Held>,
     /// Who waits for which open request.
     pub(super) asks: Vec<(RequestId, Ticket)>,
+    /// Which call waits for answers to its questions.
+    pub(super) questioned: Vec<(ToolUseId, Ticket)>,
+    /// What becomes of a submission that a crash cut.
+    pub(super) resume: Interrupted,
     /// Commands taken by gate A and not yet delivered.
     pub(super) leased: Vec<CommandId>,
     pub(super) phase: Phase,
@@ -60,7 +65,7 @@ pub struct Machine {
 impl Machine {
     /// A machine over a session as it is on disk. [`Event::Loaded`] comes next.
     #[must_use]
-    pub fn new(on_disk: Projection) -> Machine {
+    pub fn new(on_disk: Projection, resume: Interrupted) -> Machine {
         Machine {
             committed: on_disk.clone(),
             written: on_disk.last_seq,
@@ -69,6 +74,8 @@ impl Machine {
             pending: VecDeque::new(),
             held: VecDeque::new(),
             asks: Vec::new(),
+            questioned: Vec::new(),
+            resume,
             leased: Vec::new(),
             phase: Phase::Idle,
             drain: None,
@@ -112,11 +119,13 @@ impl Machine {
         match event {
             Event::Submit { ticket, command } => self.submit(ticket, command, fresh),
             Event::Interrupt { ticket, submission, by } => self.interrupt(ticket, submission, by, fresh),
-            Event::Respond { ticket, request, decision, by } => self.respond(ticket, request, decision, by),
+            Event::Respond { ticket, request, decision, by } => self.respond(ticket, request, decision, by, fresh),
+            Event::Answer { ticket, question, choices, by } => self.answer_question(ticket, question, &choices, by, fresh),
             Event::Update { ticket, changes, by } => self.update(ticket, changes, by, fresh),
             Event::Delete { ticket, by } => self.delete(ticket, by, fresh),
             Event::Handed { from, ticket, entries, durability } => self.handed(from, ticket, entries, durability),
             Event::Asked { from, ticket, request, on_ask } => self.asked(from, ticket, request, on_ask),
+            Event::AskedPerson { from, ticket, questions, on_ask } => self.asked_person(from, ticket, questions, on_ask),
             Event::Lease { from, ticket, slept } => self.lease(from, ticket, slept),
             Event::Absorb { from, ticket, attachments, entries } => self.absorb(from, ticket, &attachments, entries),
             Event::Ended { from, how } => self.ended(from, how),
@@ -164,8 +173,11 @@ impl Machine {
         self.effects.push(Effect::Answer { ticket, outcome });
     }
 
-    /// After every event, in this order: deletion, then gate B.
+    /// After every event, in this order: a cut submission that a queued command drops, deletion, gate B.
     fn upkeep(&mut self, fresh: Fresh) {
+        if self.drain.is_none() {
+            self.queue_drops_cut(fresh);
+        }
         if self.phase == Phase::Idle && !self.deleting.is_empty() {
             self.append_deleted();
         }
@@ -212,13 +224,39 @@ impl Machine {
         for held in lost {
             self.refuse(held.then, failure);
         }
+        self.settle_lost(failure);
         self.leased.clear();
         self.effects.push(Effect::Reload);
-        match &self.phase {
+        match &mut self.phase {
             // Its next append is answered with the failure, and it ends.
             Phase::Running { .. } => {}
-            Phase::Idle | Phase::Starting { .. } | Phase::Parked { .. } | Phase::Deleting => self.go(Phase::Failed),
+            Phase::Starting { end, .. } => {
+                let waiting = end.take().map(|wish| wish.waiting).unwrap_or_default();
+                self.go(Phase::Failed);
+                waiting.into_iter().for_each(|ticket| self.answer(ticket, Err(Refusal::Store(failure.clone()))));
+            }
+            Phase::Idle | Phase::Parked { .. } | Phase::Deleting => self.go(Phase::Failed),
             Phase::Failed | Phase::Closed => {}
+        }
+    }
+
+    /// Whoever waits for a request or a question that was lost would wait for ever.
+    fn settle_lost(&mut self, failure: &StoreFailure) {
+        let mut lost = Vec::new();
+        for (id, ticket) in std::mem::take(&mut self.asks) {
+            match self.head.open.iter().any(|open| open.id == id) {
+                true => self.asks.push((id, ticket)),
+                false => lost.push(ticket),
+            }
+        }
+        for (call, ticket) in std::mem::take(&mut self.questioned) {
+            match self.asks_still(&call) {
+                true => self.questioned.push((call, ticket)),
+                false => lost.push(ticket),
+            }
+        }
+        for ticket in lost {
+            self.effects.push(Effect::Settle { ticket, outcome: AskOutcome::StoreFailed(failure.clone()) });
         }
     }
 
@@ -267,6 +305,8 @@ impl Machine {
     }
 }
 
+#[cfg(test)]
+mod schedules;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -2,16 +2,19 @@
 //! It never performs an effect and never reads a clock.
 
 pub mod calls;
+pub mod choice;
 pub mod effect;
 pub mod event;
 pub mod fold;
 pub mod machine;
 pub mod phase;
+pub mod questions;
 pub mod recover;
 pub mod running;
 pub mod standing;
 pub mod summary;
 
+pub use choice::BadChoice;
 pub use effect::{AskOutcome, Effect, Outcome, Refusal, Start, StartFrom};
 pub use event::{DrainStage, Durability, Event, Fresh, TaskEnd, Ticket};
 pub use fold::{OpenCall, Point, Projection, Run, Unfoldable};

@@ -18,6 +18,11 @@ impl Machine {
         matches!(&self.phase, Phase::Running { submission, .. } if *submission == from)
     }
 
+    /// Whether it runs, and nobody wishes its end.
+    pub(super) fn takes_questions(&self, from: SubmissionId) -> bool {
+        self.is_running(from) && !matches!(&self.phase, Phase::Running { end: Some(_), .. })
+    }
+
     pub(super) fn handed(&mut self, from: SubmissionId, ticket: Ticket, entries: Vec<Entry>, durability: Durability) {
         if !self.is_running(from) {
             return self.effects.push(Effect::Receipt { ticket, result: Err(late()) });
@@ -27,8 +32,8 @@ impl Machine {
     }
 
     pub(super) fn asked(&mut self, from: SubmissionId, ticket: Ticket, request: PermissionRequest, on_ask: OnAsk) {
-        let ending = matches!(&self.phase, Phase::Running { end: Some(_), .. });
-        if !self.is_running(from) || ending {
+        let on_ask = self.patience(on_ask);
+        if !self.takes_questions(from) {
             return self.effects.push(Effect::Settle { ticket, outcome: AskOutcome::Withdrawn });
         }
         let answer = self.head.run.as_ref().and_then(|run| run.answers.get(&request.tool_use)).cloned();
@@ -70,13 +75,15 @@ impl Machine {
         }
     }
 
-    /// Open requests end with their submission, as withdrawn.
+    /// Open requests and questions end with their submission, as withdrawn.
     pub(super) fn withdraw_open(&mut self, by: &Origin) {
-        let Some(run) = self.head.run.as_ref().map(|run| run.id) else { return };
+        self.withdraw_questions(by);
+        let submission = self.head.run.as_ref().map(|run| run.id);
         for open in self.head.open.clone() {
             let resolved =
                 PermissionResolved { id: open.id, tool_use: open.tool_use, decision: Decision::Withdrawn, by: by.clone(), rule: None };
-            let entry = Entry { agent: open.agent, ..Entry::of(run, Body::PermissionResolved(resolved.clone())).by(by.clone()) };
+            let body = Body::PermissionResolved(resolved.clone());
+            let entry = Entry { submission, agent: open.agent, ..Entry::outside(body).by(by.clone()) };
             self.append(vec![entry], Durability::Synced);
             self.settle_asks(&resolved);
         }
@@ -123,7 +130,11 @@ impl Machine {
             Phase::Idle | Phase::Starting { .. } | Phase::Parked { .. } | Phase::Deleting | Phase::Failed | Phase::Closed => None,
         };
         match how {
-            TaskEnd::Stopped => self.go(Phase::Idle),
+            TaskEnd::Stopped => {
+                // As a rule there is none left.
+                self.withdraw_open(&Origin::Hook { event: "the submission's end".to_owned() });
+                self.go(Phase::Idle);
+            }
             TaskEnd::Parked => self.parked(from, end.as_ref()),
             TaskEnd::Failed(failure) => {
                 self.go(Phase::Failed);
@@ -134,6 +145,7 @@ impl Machine {
             }
             TaskEnd::Panicked(message) => {
                 let reason = format!("the session's engine panicked: {message}");
+                self.withdraw_open(&Origin::Hook { event: "the submission's end".to_owned() });
                 self.append(vec![Entry::of(from, Body::System(System::Failed { reason }))], Durability::Synced);
                 self.effects.push(Effect::Reload);
                 self.go(Phase::Idle);
@@ -149,7 +161,7 @@ impl Machine {
     fn parked(&mut self, from: SubmissionId, end: Option<&EndWish>) {
         self.go(Phase::Parked { submission: from });
         let Some(run) = self.head.run.clone() else { return };
-        let answered = run.calls.iter().any(|call| run.answers.contains_key(&call.id));
+        let answered = run.calls.iter().any(|call| self.is_answered(&run, &call.id));
         if answered || end.is_some() {
             self.go(Phase::Starting { submission: from, end: None });
             self.hold(Durability::Synced, Then::Start(Box::new(super::calls::reopen(&run))));

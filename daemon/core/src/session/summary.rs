@@ -23,6 +23,8 @@ pub struct Summary {
     queue: Vec<CommandId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     open: Vec<RequestId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    questions: Vec<RequestId>,
 }
 
 /// Whether a submission has no result yet.
@@ -58,7 +60,8 @@ impl Summary {
             last_seq: created.seq,
         };
         let creation_key = idempotency_key.clone();
-        Ok(Summary { info, creation_key, ending: Ending::Whole, running: Running::No, queue: Vec::new(), open: Vec::new() })
+        let (queue, open, questions) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Summary { info, creation_key, ending: Ending::Whole, running: Running::No, queue, open, questions })
     }
 
     /// Folds the next event.
@@ -83,6 +86,12 @@ impl Summary {
             Body::PermissionResolved(resolved) => {
                 if let Some(at) = self.open.iter().position(|id| *id == resolved.id) {
                     self.open.remove(at);
+                }
+            }
+            Body::Question(question) => self.questions.push(question.id),
+            Body::Answer(answered) => {
+                if let Some(at) = self.questions.iter().position(|id| *id == answered.id) {
+                    self.questions.remove(at);
                 }
             }
             Body::Queue(change) => self.fold_queue(change),
@@ -117,6 +126,7 @@ impl Summary {
             (_, Ending::Deleted) => SessionState::Archived,
             (_, Ending::Failed) => SessionState::Failed,
             (Running::Yes, _) if !self.open.is_empty() => SessionState::WaitingPermission,
+            (Running::Yes, _) if !self.questions.is_empty() => SessionState::WaitingAnswer,
             (Running::Yes, _) => SessionState::Running,
             (Running::No, Ending::Interrupted) => SessionState::Interrupted,
             (Running::No, Ending::Whole) => SessionState::Idle,
@@ -134,10 +144,14 @@ impl Summary {
             System::Failed { .. } => {
                 (self.ending, self.running) = (Ending::Failed, Running::No);
                 self.open.clear();
+                self.questions.clear();
             }
             System::Deleted => self.ending = Ending::Deleted,
             System::Created { .. }
             | System::Init(_)
+            | System::Frame(_)
+            | System::Partial(_)
+            | System::ModelFallback(_)
             | System::LoopState(_)
             | System::ToolStarted(_)
             | System::ApiRetry(_)

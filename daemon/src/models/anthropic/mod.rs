@@ -5,19 +5,19 @@ pub mod request;
 pub mod stream;
 
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use agentd_core::model::{ErrorClass, ModelError, ModelRequest};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
+use self::request::Written;
 use super::http::{self, BaseUrl, HttpError};
 use super::provider::{ModelStream, Provider};
 
 /// Where requests go when nothing else is set.
 pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
-/// How long a model may say nothing but pings.
-pub const SILENCE: Duration = Duration::from_secs(300);
 
 const VERSION: &str = "2023-06-01";
 const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
@@ -59,10 +59,12 @@ pub struct Config {
     pub silence: Duration,
 }
 
-/// The provider.
+/// The provider of one conversation. Connections are shared by all that come of one.
 pub struct AnthropicProvider {
     config: Config,
     client: reqwest::Client,
+    /// What this conversation's last request said; held while a body is made, never over an await.
+    written: Mutex<Written>,
 }
 
 impl AnthropicProvider {
@@ -73,11 +75,18 @@ impl AnthropicProvider {
     pub fn new(config: Config) -> Result<AnthropicProvider, HttpError> {
         // The silence timer is the rule; the socket's own is a little later, for when nobody polls.
         let client = http::client(&config.base, config.silence + Duration::from_secs(5))?;
-        Ok(AnthropicProvider { config, client })
+        Ok(AnthropicProvider { config, client, written: Mutex::default() })
+    }
+
+    /// One for another conversation, over the same connections.
+    #[must_use]
+    pub fn for_another(&self) -> AnthropicProvider {
+        AnthropicProvider { config: self.config.clone(), client: self.client.clone(), written: Mutex::default() }
     }
 
     async fn begin(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
-        let body = request::body(request).map_err(|error| self.failure(ErrorClass::InvalidRequest, &error.to_string()))?;
+        let body = self.written.lock().unwrap_or_else(PoisonError::into_inner).body(request);
+        let body = body.map_err(|error| self.failure(ErrorClass::InvalidRequest, &error.to_string()))?;
         let mut post = self
             .client
             .post(self.config.base.with_path("/v1/messages"))
@@ -96,7 +105,7 @@ impl AnthropicProvider {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(self.not_sent(error)),
             Err(_) => {
-                let what = format!("no answer began within {} s", self.config.silence.as_secs());
+                let what = format!("no answer began within {} s", self.config.silence.as_secs_f64());
                 return Err(self.failure(ErrorClass::Silence, &what));
             }
         };

@@ -1,5 +1,7 @@
 //! A request as the Messages API's JSON: fixed order, blocks as they came, at most four cache markers.
 
+use std::sync::Arc;
+
 use agentd_core::model::request::CacheMark;
 use agentd_core::model::{ApiMessage, ModelRequest, Prefix, SystemPart, Thinking, catalog};
 use agentd_core::tools::ToolSpec;
@@ -7,12 +9,80 @@ use agentd_types::content::{ResultPart, Role};
 use agentd_types::{Block, Json};
 use serde::Serialize;
 
-/// The request's body. Tools, system and messages come last and in the order the provider reads them, so that one request
-/// is a prefix of the next, markers aside.
-///
-/// # Errors
-/// What serde says; our own types always have a JSON form.
-pub fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
+/// The messages of the last request as they went out, markers aside. A conversation keeps one: what was sent is not made anew,
+/// only what came since is written.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Whose bytes these are.
+    messages: Vec<ApiMessage>,
+    /// Their JSON, with commas between.
+    bytes: Vec<u8>,
+    /// Where each ends in `bytes`.
+    ends: Vec<usize>,
+}
+
+impl Written {
+    /// The request's body. Tools, system and messages come last and in the order the provider reads them, so that one request
+    /// is a prefix of the next, markers aside.
+    ///
+    /// # Errors
+    /// What serde says; our own types always have a JSON form.
+    pub fn body(&mut self, request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
+        self.catch_up(&request.messages)?;
+        let mut body = head(request)?;
+        // The head is an object: the messages become its last field.
+        body.pop();
+        body.extend_from_slice(b",\"messages\":[");
+        body.reserve(self.bytes.len() + 256);
+        let mut from = 0;
+        for index in marked(&request.messages) {
+            body.extend_from_slice(&self.bytes[from..self.start(index)]);
+            serde_json::to_writer(&mut body, &message(&request.messages[index], Mark::Last))?;
+            from = self.ends[index];
+        }
+        body.extend_from_slice(&self.bytes[from..]);
+        body.extend_from_slice(b"]}");
+        Ok(body)
+    }
+
+    /// Bytes that are kept.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn start(&self, index: usize) -> usize {
+        // Behind the comma.
+        index.checked_sub(1).map_or(0, |before| self.ends[before] + 1)
+    }
+
+    /// Keeps the messages that are the same, blocks shared, and writes the rest.
+    fn catch_up(&mut self, messages: &[ApiMessage]) -> Result<(), serde_json::Error> {
+        let kept = self.messages.iter().zip(messages).take_while(|(was, is)| is_shared(was, is)).count();
+        self.messages.truncate(kept);
+        self.ends.truncate(kept);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+        for new in &messages[kept..] {
+            if !self.ends.is_empty() {
+                self.bytes.push(b',');
+            }
+            serde_json::to_writer(&mut self.bytes, &message(new, Mark::None))?;
+            self.ends.push(self.bytes.len());
+            self.messages.push(new.clone());
+        }
+        Ok(())
+    }
+}
+
+/// The same blocks, not merely equal ones: that is known without reading them.
+fn is_shared(was: &ApiMessage, is: &ApiMessage) -> bool {
+    was.role == is.role
+        && was.content.len() == is.content.len()
+        && was.content.iter().zip(&is.content).all(|(was, is)| Arc::ptr_eq(was, is))
+}
+
+/// The body without its messages.
+fn head(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
     let (facts, _) = catalog::look_up(&request.model);
     let thinking = match facts.thinking {
         Thinking::Always | Thinking::Adaptive => Some(ThinkingField {
@@ -22,14 +92,13 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
         }),
         Thinking::Enabled | Thinking::None => None,
     };
-    serde_json::to_vec(&Body {
+    serde_json::to_vec(&Head {
         model: &request.model,
         max_tokens: request.max_tokens,
         stream: true,
         thinking,
         tools: tools(&request.tools),
         system: system(&request.system),
-        messages: messages(&request.messages),
     })
 }
 
@@ -42,7 +111,7 @@ pub fn binds_thinking(model: &str) -> bool {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct Head<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
@@ -52,7 +121,6 @@ struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<System<'a>>,
-    messages: Vec<Message<'a>>,
 }
 
 #[derive(Serialize)]
@@ -196,22 +264,29 @@ fn system(parts: &[SystemPart]) -> Vec<System<'_>> {
         .collect()
 }
 
+/// Whether a message ends with a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    None,
+    Last,
+}
+
 /// Markers stand at the end of the last user message and of the one before: there the request before ended, so that its
 /// whole text is found in the cache however many blocks this round added.
-fn messages(messages: &[ApiMessage]) -> Vec<Message<'_>> {
+fn marked(messages: &[ApiMessage]) -> Vec<usize> {
     let users = messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::User);
-    let marked: Vec<usize> = users.take(2).map(|(index, _)| index).collect();
-    messages
-        .iter()
-        .enumerate()
-        .map(|(index, message)| {
-            let mut content: Vec<Content<'_>> = message.content.iter().map(|block| content(block)).collect();
-            if marked.contains(&index) {
-                mark_last(&mut content);
-            }
-            Message { role: message.role, content }
-        })
-        .collect()
+    let mut marked: Vec<usize> = users.take(2).map(|(index, _)| index).collect();
+    marked.reverse();
+    marked
+}
+
+fn message(message: &ApiMessage, mark: Mark) -> Message<'_> {
+    let mut content: Vec<Content<'_>> = message.content.iter().map(|block| content(block)).collect();
+    match mark {
+        Mark::None => {}
+        Mark::Last => mark_last(&mut content),
+    }
+    Message { role: message.role, content }
 }
 
 fn mark_last(content: &mut [Content<'_>]) {

@@ -96,7 +96,7 @@ impl Reader {
     }
 
     fn silence(&self) -> ModelError {
-        self.failure(ErrorClass::Silence, &format!("nothing but pings came for {} s", self.config.silence.as_secs()))
+        self.failure(ErrorClass::Silence, &format!("nothing but pings came for {} s", self.config.silence.as_secs_f64()))
     }
 
     fn failure(&self, class: ErrorClass, what: &str) -> ModelError {

@@ -1,5 +1,7 @@
 //! The conformance table: sixteen cases, each cut into chunks of 1, 2, 3, 5 and 7 bytes and whole.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn decode(bytes: &[u8], chunk: usize) -> Vec<(String, String)> {
@@ -59,4 +61,31 @@ fn an_event_of_many_lines_is_bounded_too() {
     let line = [b"data: ", "x".repeat(1 << 20).as_bytes(), b"\n"].concat();
     let error = (0..17).find_map(|_| decoder.feed(&line, &mut events).err());
     assert_eq!(error, Some(SseError::LongEvent));
+}
+
+proptest! {
+    /// Wherever the bytes are cut, and whatever they are, the same events come.
+    #[test]
+    fn cuts_change_nothing(
+        bytes in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..200),
+            proptest::collection::vec(prop::sample::select(b"data: event:\r\n\n\xEF\xBB\xBF\xC3\xA4x".to_vec()), 0..200),
+        ],
+        cuts in proptest::collection::vec(1..9_usize, 1..40),
+    ) {
+        let whole = decode(&bytes, bytes.len().max(1));
+        let mut decoder = Decoder::default();
+        let mut events = VecDeque::new();
+        let mut rest = bytes.as_slice();
+        for cut in cuts.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (part, after) = rest.split_at((*cut).min(rest.len()));
+            decoder.feed(part, &mut events).expect("short lines");
+            rest = after;
+        }
+        let torn: Vec<(String, String)> = events.into_iter().map(|event| (event.name, event.data)).collect();
+        prop_assert_eq!(torn, whole);
+    }
 }

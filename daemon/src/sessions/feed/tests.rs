@@ -32,6 +32,7 @@ fn snapshot(seq: u64) -> Snapshot {
         info,
         submission: None,
         permissions: Vec::new(),
+        questions: Vec::new(),
         queue: Vec::new(),
         running_tools: Vec::new(),
         clients: Vec::new(),

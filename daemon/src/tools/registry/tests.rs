@@ -137,7 +137,7 @@ async fn permission_is_asked_about_the_real_path() {
 #[test]
 fn tools_are_sorted_and_their_schemas_plain() {
     let tools = ToolRegistry::new(built_in_files());
-    assert_eq!(tools.names(), ["Edit", "Read", "Write"]);
+    assert_eq!(tools.names(), ["Edit", "Glob", "Grep", "Read", "Sleep", "TodoWrite", "Write"]);
     for spec in tools.specs().iter() {
         assert!(spec.input_schema.is_object() && !spec.input_schema.as_str().contains("$schema"));
     }

@@ -44,6 +44,14 @@ impl Fake {
 
 #[tonic::async_trait]
 impl Permissions for Fake {
+    async fn answer_question(&self, _: Request<v1::AnswerQuestionRequest>) -> Result<Response<v1::AnswerQuestionResponse>, Status> {
+        Err(Status::unimplemented("no test asks"))
+    }
+
+    async fn list_questions(&self, _: Request<v1::ListQuestionsRequest>) -> Result<Response<v1::ListQuestionsResponse>, Status> {
+        Err(Status::unimplemented("no test asks"))
+    }
+
     async fn list_permissions(&self, _: Request<v1::ListPermissionsRequest>) -> Result<Response<v1::ListPermissionsResponse>, Status> {
         let request = v1::PermissionRequest { input_json: "x".repeat(5 << 20), ..Default::default() };
         let row = v1::PermissionRow { request: Some(request), ..Default::default() };

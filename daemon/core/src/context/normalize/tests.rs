@@ -235,3 +235,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_answer_that_paused_itself_is_sent_back_as_it_is() {
+    let history = [user(vec![Block::text("hi")]), model(vec![Block::text("searching")])];
+    assert_eq!(shown(&resend(&history, MODEL).messages), ["user: hi", "model: searching"]);
+    assert_eq!(shown(&normalize(&history, MODEL).messages), ["user: hi", "model: searching", "user: Continue."]);
+    // What it goes on with joins it, so that nothing sent before changes.
+    let longer = [history[0].clone(), history[1].clone(), model(vec![Block::text("found")]), user(vec![Block::text("thanks")])];
+    assert_eq!(shown(&normalize(&longer, MODEL).messages), ["user: hi", "model: searching | found", "user: thanks"]);
+    assert_eq!(shown(&resend(&[], MODEL).messages), ["user: Continue."]);
+}

@@ -7,7 +7,7 @@ fn every_listed_model_has_a_price_and_sane_limits() {
     for (name, facts) in TABLE {
         assert!(facts.max_output < facts.context_window, "{name}");
         assert!(facts.default_cap() <= facts.raised_cap(), "{name}");
-        assert_eq!(crate::model::price::known(name), Known::Listed, "{name} has no price");
+        assert_eq!(crate::model::price::basis(name), agentd_types::outcome::CostBasis::Listed, "{name} has no price");
     }
 }
 

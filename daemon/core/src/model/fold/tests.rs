@@ -199,23 +199,60 @@ fn any_event() -> impl Strategy<Value = StreamEvent> {
     ]
 }
 
+#[test]
+fn a_call_is_complete_when_its_block_is_and_unsure_while_only_the_end_can_tell() {
+    let mut folder = Folder::new(Arc::default());
+    let mut feed = |events: Vec<StreamEvent>| {
+        let mut completed = Vec::new();
+        for event in events {
+            folder.feed(event).expect("a good stream");
+            completed.extend(folder.take_completed());
+        }
+        completed
+    };
+    let sure =
+        |id: &str| vec![Completed::Call { id: ToolUseId::new(id), name: "Read".into(), input: Json::parse(r#"{"a":1}"#).expect("json") }];
+    assert_eq!(feed(vec![start(), text(0), says(0, "hi"), stop(0), call(1, "a", "Read"), input(1, r#"{"a""#), input(1, ":1}")]), []);
+    assert_eq!(feed(vec![stop(1)]), sure("a"));
+    assert_eq!(feed(vec![call(2, "b", "Read"), stop(2)]), [Completed::Unsure], "an empty input may be a cut one");
+    assert_eq!(feed(vec![call(3, "c", "Read"), input(3, r#"{"a":"#), stop(3)]), [Completed::Unsure], "an odd input");
+    assert_eq!(
+        feed(vec![call(4, "d", "Read"), call(5, "e", "Read"), input(5, r#"{"a":1}"#), stop(5)]),
+        [Completed::Unsure],
+        "out of order"
+    );
+    assert_eq!(feed(vec![input(4, r#"{"a":1}"#), stop(4)]), sure("d"));
+}
+
 proptest! {
     #[test]
     fn any_sequence_folds_into_a_lawful_message(events in proptest::collection::vec(any_event(), 0..40)) {
         let mut folder = Folder::new(Arc::new(HashSet::from([ToolUseId::new("a")])));
         let _ = folder.feed(start());
         let mut stopped = false;
+        let mut completed = Vec::new();
         for event in events {
             let is_stop = event == StreamEvent::MessageStop;
+            // Pieces after a block's end are no provider's: what was said to be complete is compared by the executor.
+            let is_piece = matches!(event, StreamEvent::Piece { .. });
             let fed = folder.feed(event);
+            if is_piece {
+                completed.clear();
+            }
+            if let Some(Completed::Call { id, name, input }) = folder.take_completed() {
+                completed.push((id, name, input));
+            }
             stopped |= is_stop && fed.is_ok();
         }
         let folded = folder.finish();
+        for (id, name, input) in completed {
+            prop_assert!(folded.calls().any(|call| call == (&id, name.as_str(), &input)), "{} was complete and is not in the message", id);
+        }
         prop_assert_eq!(folded.end == FoldEnd::Whole, stopped);
         let mut ids = HashSet::from([ToolUseId::new("a")]);
         for (id, name, input) in folded.calls() {
             prop_assert!(ids.insert(id.clone()), "{} twice", id);
-            prop_assert!(repair::is_good_name(id.as_str()) && repair::is_good_name(name) && input.is_object());
+            prop_assert!(repair::is_good_id(id.as_str()) && repair::is_good_name(name) && input.is_object());
         }
         prop_assert!(folded.blocks.iter().all(|block| block.as_text().is_none_or(|text| !text.trim().is_empty())));
     }

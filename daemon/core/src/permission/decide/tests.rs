@@ -121,7 +121,44 @@ fn plan_mode_is_not_lifted_by_allow_rules() {
     assert_eq!(word(&policy, "Bash", &command("git status")), "allow");
 }
 
+/// What "always" would write for the call.
+fn suggested(policy: &Policy, tool: &str, subject: &Subject) -> Vec<String> {
+    match decide(policy, tool, Effects::SideEffects, subject) {
+        Verdict::Ask { suggestions, .. } => suggestions,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn always_is_for_this_very_call_and_nothing_wider() {
+    let asks = policy(PermissionMode::Default, &[], &[]);
+    assert_eq!(suggested(&asks, "Bash", &command(" touch a && (ls) ")), ["Bash(touch a && (ls))"]);
+    assert!(suggested(&asks, "Bash", &command("rm *.o")).is_empty(), "a star would make it a pattern");
+    assert_eq!(suggested(&asks, "Edit", &edit("/work/a.rs")), ["Edit(/a.rs)"]);
+    let mut moved = asks.clone();
+    moved.scope.cwd = abs("/work/sub");
+    assert_eq!(
+        suggested(&moved, "Edit", &edit("/work/sub/a.rs")),
+        ["Edit(//work/sub/a.rs)"],
+        "a rule counts from the session's own folder"
+    );
+}
+
 proptest! {
+    #[test]
+    fn a_suggested_rule_allows_its_command_and_no_other(line in "[a-c &|;()*\"\n.-]{1,12}", other in "[a-c &|;()*\"\n.-]{1,12}") {
+        let asks = policy(PermissionMode::Default, &[], &[]);
+        if let Verdict::Ask { suggestions, .. } = decide(&asks, "Bash", Effects::SideEffects, &command(&line))
+            && let [rule] = suggestions.as_slice()
+        {
+            let kept = policy(PermissionMode::Default, &[rule.as_str()], &[]);
+            prop_assert_eq!(word(&kept, "Bash", &command(&line)), "allow");
+            if other.trim() != line.trim() {
+                prop_assert_eq!(word(&kept, "Bash", &command(&other)), word(&asks, "Bash", &command(&other)));
+            }
+        }
+    }
+
     #[test]
     fn a_prefix_never_lets_a_compound_through(head in "[a-z ]{0,8}", trick in "[;&|<>`$(){}\n\\\\\"']", tail in "[ -~]{0,12}") {
         let policy = policy(PermissionMode::Default, &["Bash(go:*)"], &[]);

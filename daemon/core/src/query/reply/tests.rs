@@ -1,5 +1,7 @@
 //! Row tests: the model's answer and the ladder of recoveries. Each line is a row of the table.
 
+use agentd_types::Money;
+
 use crate::query::tests::make::{
     BOUNDARY, able, act, asks, bare, batch, compacted, cut_at_limit, decide, drained, failure, reply, stop, text, withheld,
 };
@@ -73,6 +75,8 @@ fn complete_calls_of_an_answer_cut_at_the_limit_come_before_any_recovery() {
 fn a_failed_call_ends_without_stop_hooks() {
     let why = failure(FailureKind::Api("authentication_error".to_owned()));
     assert_eq!(decide(&start(), &able(), reply(0, ReplyEnd::Failed(why.clone()))), stop(Terminal::ModelError(why)));
+    let over = ReplyEnd::OverBudget { spent: Money(2), limit: Money(1) };
+    assert_eq!(decide(&start(), &able(), reply(0, over)), stop(Terminal::MaxBudget { spent: Money(2), limit: Money(1) }));
     let refused = failure(FailureKind::Refusal(None));
     assert_eq!(decide(&start(), &able(), reply(0, ReplyEnd::Failed(refused.clone()))), stop(Terminal::ModelError(refused)));
 }

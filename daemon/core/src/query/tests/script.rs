@@ -114,7 +114,7 @@ fn prepare(choose: &mut impl Choose, plan: AutoCompactPlan) -> Prepared {
 }
 
 fn reply(choose: &mut impl Choose) -> Reply {
-    let end = match choose.below(20) {
+    let end = match choose.below(21) {
         0..=4 => ReplyEnd::Whole { calls: ToolBatch::default() },
         5..=9 => ReplyEnd::Whole { calls: some_calls(1) },
         10..=12 => ReplyEnd::OutputLimit { calls: ToolBatch::default() },
@@ -122,6 +122,7 @@ fn reply(choose: &mut impl Choose) -> Reply {
         14..=16 => ReplyEnd::Withheld(Withheld::PromptTooLong),
         17 => ReplyEnd::Withheld(Withheld::MediaTooLarge),
         18 => ReplyEnd::Withheld(Withheld::OutputLimit),
+        19 => ReplyEnd::OverBudget { spent: Money(2), limit: Money(1) },
         _ => ReplyEnd::Failed(model_failure(FailureKind::Api(String::new()))),
     };
     let output = u64::from(choose.below(1_000));

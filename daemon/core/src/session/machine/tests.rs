@@ -164,7 +164,7 @@ fn a_store_failure_in_a_round_ends_it_and_the_next_call_recovers() {
     assert_eq!(world.fail(), ["no receipt 1", "reload"]);
     world.apply(Event::Ended { from: running, how: TaskEnd::Failed(StoreFailure { reason: "disk full".into() }) });
     world.submit(2, Priority::Next, "there is room again");
-    assert_eq!(world.sync().last().unwrap(), "reopen calls=1 asking");
+    assert_eq!(world.sync().last().unwrap(), "reopen calls=0 results");
 }
 
 #[test]
@@ -182,13 +182,13 @@ fn the_same_key_gives_the_first_receipt_and_other_content_is_refused() {
 }
 
 #[test]
-fn killed_before_a_call_started_it_goes_on() {
+fn killed_before_a_call_started_it_is_told_and_goes_on() {
     let mut world = World::new();
     let running = world.running();
     says_calls(&mut world, running, &["t1", "t2"]);
     let mut world = world.killed();
-    assert_eq!(world.apply(Event::Loaded), ["append synced [recovered]"]);
-    assert_eq!(world.sync().last().unwrap(), "reopen calls=2 asking");
+    assert_eq!(world.apply(Event::Loaded), ["append synced [user, recovered]"]);
+    assert_eq!(world.sync().last().unwrap(), "reopen calls=0 results");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn killed_in_mid_tool_it_is_told_and_dropped_and_queued_input_is_delivered() {
     world.submit(1, Priority::Next, "queued");
     world.sync();
     let mut world = world.killed();
-    assert_eq!(world.apply(Event::Loaded), ["append synced [user, recovered, user, result, delivered, user]"]);
+    assert_eq!(world.apply(Event::Loaded), ["append synced [user, question, recovered, answer, recovered, result, delivered, user]"]);
     assert_eq!(world.sync().last().unwrap(), "start");
 }
 
@@ -286,3 +286,39 @@ fn draining_starts_nothing() {
     world.apply(Event::Loaded);
     assert_eq!(world.machine.committed().queue.commands().len(), 1);
 }
+
+#[test]
+fn draining_parks_what_waits_and_the_next_daemon_has_it_again() {
+    let mut world = World::new();
+    let running = world.running();
+    says_calls(&mut world, running, &["t1"]);
+    let (request, _) = world.asked(running, 1, "t1", OnAsk::Wait);
+    world.sync();
+    assert_eq!(world.apply(Event::Drain(crate::session::DrainStage::Stop)), ["settle 1 Open"]);
+    hand(&mut world, running, Body::System(System::Parked { open: vec![ToolUseId::new("t1")] }));
+    world.apply(Event::Ended { from: running, how: TaskEnd::Parked });
+    let mut world = world.killed();
+    assert_eq!(world.apply(Event::Loaded), [""; 0]);
+    respond(&mut world, 2, request);
+    assert_eq!(world.sync()[1..], ["answer 2 Resolved", "reopen calls=1 asking"]);
+}
+
+#[test]
+fn an_interrupt_of_a_start_that_the_store_refuses_is_answered() {
+    let mut world = World::new();
+    world.submit(1, Priority::Next, "hi");
+    world.apply(Event::Interrupt { ticket: Ticket(2), submission: None, by: person() });
+    assert_eq!(world.fail(), ["refuse 1 Store", "reload", "refuse 2 Store"]);
+}
+
+#[test]
+fn a_call_whose_question_the_store_refused_is_told() {
+    let mut world = World::new();
+    let from = world.running();
+    says_calls(&mut world, from, &["a"]);
+    world.asked(from, 5, "a", OnAsk::Wait);
+    assert_eq!(world.fail(), ["settle 5 StoreFailed", "reload"]);
+}
+
+mod cut;
+mod questions;

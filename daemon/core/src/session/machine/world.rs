@@ -1,5 +1,6 @@
 //! A small world for the machine's tests: a disk that syncs when told, ids that count, effects as short lines.
 
+use agentd_types::config::Interrupted;
 use agentd_types::queue::{Batching, CommandMode, OnAsk, Priority, QueueChange, QueuedCommand, RunOptions};
 use agentd_types::session::{Limits, NotesMode, SessionMeta};
 use agentd_types::system::System;
@@ -24,6 +25,8 @@ pub struct World {
     ids: u128,
     pub now: i64,
     pub starts: Vec<SubmissionId>,
+    /// Every effect, in order.
+    pub effects: Vec<Effect>,
 }
 
 pub fn person() -> Origin {
@@ -56,13 +59,14 @@ impl World {
         let mut projection = Projection::open(&disk[0]).unwrap();
         disk[1..].iter().for_each(|event| projection.fold(event));
         World {
-            machine: Machine::new(projection),
+            machine: Machine::new(projection, Interrupted::Continue),
             in_flight: Vec::new(),
             disk,
             unsynced: Vec::new(),
             ids: 1_000,
             now: 100,
             starts: Vec::new(),
+            effects: Vec::new(),
         }
     }
 
@@ -85,9 +89,14 @@ impl World {
             submission: SubmissionId::from_u128(self.id()),
             message: MessageId::from_u128(self.id()),
             results: MessageId::from_u128(self.id()),
+            marker: MessageId::from_u128(self.id()),
+            leftover: MessageId::from_u128(self.id()),
+            question: RequestId::from_u128(self.id()),
         };
         let effects = self.machine.apply(event, Timestamp(self.now), fresh);
-        effects.iter().map(|effect| self.seen(effect)).collect()
+        let lines = effects.iter().map(|effect| self.seen(effect)).collect();
+        self.effects.extend(effects);
+        lines
     }
 
     fn seen(&mut self, effect: &Effect) -> String {

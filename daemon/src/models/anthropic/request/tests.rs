@@ -1,8 +1,7 @@
 //! The body: order, bytes, markers.
 
-use std::sync::Arc;
-
 use agentd_types::ToolUseId;
+use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
@@ -31,7 +30,7 @@ fn message(role: Role, content: Vec<Block>) -> ApiMessage {
 }
 
 fn text(request: &ModelRequest) -> String {
-    String::from_utf8(body(request).expect("a body")).expect("UTF-8")
+    String::from_utf8(Written::default().body(request).expect("a body")).expect("UTF-8")
 }
 
 fn conversation() -> Vec<ApiMessage> {
@@ -80,4 +79,43 @@ fn thinking_is_asked_for_where_the_catalog_says_so() {
     assert!(field("claude-sonnet-5-5").contains("drop_block"));
     assert_eq!(field("claude-sonnet-7"), "null");
     assert_eq!(field("llama"), "null");
+}
+
+#[test]
+fn what_was_sent_is_not_written_again() {
+    let mut written = Written::default();
+    let mut messages = conversation();
+    let one = |written: &mut Written, messages: &[ApiMessage]| written.body(&request(messages.to_vec())).expect("a body");
+    one(&mut written, &messages);
+    let kept = written.kept();
+    // Again, as after a failure: nothing is added.
+    one(&mut written, &messages);
+    assert_eq!(written.kept(), kept);
+    messages.push(message(Role::Assistant, vec![Block::text("done")]));
+    messages.push(message(Role::User, vec![Block::text("more")]));
+    let body = one(&mut written, &messages);
+    assert!(written.kept() > kept);
+    assert_eq!(body, Written::default().body(&request(messages)).expect("a body"));
+}
+
+proptest! {
+    /// Whatever was written before, a body is as if nothing had been.
+    #[test]
+    fn bytes_are_those_of_a_fresh_start(steps in proptest::collection::vec((0..6_usize, proptest::collection::vec("[a\"ü]{1,3}", 0..4)), 1..8)) {
+        let mut written = Written::default();
+        let mut messages: Vec<ApiMessage> = Vec::new();
+        for (keep, texts) in steps {
+            messages.truncate(keep);
+            for text in texts {
+                let role = if messages.len().is_multiple_of(2) { Role::User } else { Role::Assistant };
+                // Grown in place now and then, as a user's message is when another joins it.
+                match messages.last_mut() {
+                    Some(last) if text.len() == 1 => last.content.push(Arc::new(Block::text(text))),
+                    Some(_) | None => messages.push(message(role, vec![Block::text(text)])),
+                }
+            }
+            let request = request(messages.clone());
+            prop_assert_eq!(written.body(&request).expect("a body"), Written::default().body(&request).expect("a body"));
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Events of the real API, of llama.cpp, and broken ones.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn event(data: &str) -> StreamEvent {
@@ -68,4 +70,18 @@ fn errors_are_terminal_and_nonsense_is_named() {
     assert_eq!(parse(r#"{"error":{"message":"x"}}"#), Ok(Parsed::Error));
     assert!(parse("{").is_err());
     assert_eq!(parse(r#"{"type":"message_start"}"#), Err("`message_start` has no `message`".to_owned()));
+}
+
+proptest! {
+    /// Any text is an event, nothing, or a named mistake; a good event with a part missing or of another type too.
+    #[test]
+    fn nothing_that_comes_makes_it_fall_over(
+        text in ".{0,60}",
+        kind in "message_start|content_block_start|content_block_delta|content_block_stop|message_delta|message_stop|ping|error|odd",
+        field in "message|content_block|delta|index|usage|error",
+        value in prop::sample::select(vec!["null", "1", "-1", "\"x\"", "[]", "{}", r#"{"type":"text"}"#, r#"{"type":"tool_use","input":7}"#, r#"{"usage":{"input_tokens":null}}"#]),
+    ) {
+        let _ = parse(&text);
+        let _ = parse(&format!(r#"{{"type":"{kind}","{field}":{value}}}"#));
+    }
 }
