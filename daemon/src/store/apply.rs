@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentd_types::{Seq, SessionId};
-use bytes::Bytes;
 
+use super::blobs::{self, BlobError, Kept};
 use super::cold;
 use super::file::FileSystem;
 use super::group::{self, Group, GroupError, Rewrite};
@@ -46,7 +46,13 @@ pub struct Behind {
 impl Behind {
     #[must_use]
     pub fn sources(&self) -> Sources<'_> {
-        Sources { files: self.files.as_ref(), places: &self.places, projector: self.projector.as_ref(), batch: self.limits.apply_bytes }
+        Sources {
+            files: self.files.as_ref(),
+            places: &self.places,
+            projector: self.projector.as_ref(),
+            batch: self.limits.apply_bytes,
+            blob: self.limits.blob,
+        }
     }
 }
 
@@ -152,6 +158,9 @@ fn apply(behind: &Behind, records: &[(Waiting, Option<Found>)]) -> Result<(), Gr
             }
             group.pass(waiting.place.number);
             taken += 1;
+            if group.weight() >= behind.limits.apply_bytes {
+                break;
+            }
         }
         if taken > 0 { group.finish() } else { Ok(()) }
     })?;
@@ -159,13 +168,19 @@ fn apply(behind: &Behind, records: &[(Waiting, Option<Found>)]) -> Result<(), Gr
     stopped
 }
 
-/// A record's events; what cannot be read of the journal is the session's damage, unless the disk is in trouble.
-fn events(behind: &Behind, session: SessionId, found: Found) -> Result<Vec<Bytes>, GroupError> {
-    match behind.tail.fetch(session, vec![found]) {
-        Ok(events) => Ok(events.into_iter().map(|(_, event)| event).collect()),
-        Err(TailError::Io { path, source }) => Err(ShelfError::Io(format!("reading {}: {source}", path.display())).into()),
-        Err(error) => Err(GroupError::Session { session, why: error.to_string() }),
-    }
+/// A record's events; what cannot be read of journal or files is the session's damage, unless the disk is in trouble.
+fn events(behind: &Behind, session: SessionId, found: Found) -> Result<Vec<Kept>, GroupError> {
+    let events = match behind.tail.fetch(session, vec![found]) {
+        Ok(events) => events,
+        Err(TailError::Io { path, source }) => return Err(ShelfError::Io(format!("reading {}: {source}", path.display())).into()),
+        Err(error) => return Err(GroupError::Session { session, why: error.to_string() }),
+    };
+    let kept = events.into_iter().map(|(_, stored)| match blobs::fetch(behind.files.as_ref(), &behind.places, session, &stored) {
+        Ok(real) => Ok(Kept { real, stored }),
+        Err(error @ BlobError::Damaged { .. }) => Err(GroupError::Session { session, why: error.to_string() }),
+        Err(error @ (BlobError::Read { .. } | BlobError::Write { .. })) => Err(ShelfError::Io(error.to_string()).into()),
+    });
+    kept.collect()
 }
 
 fn carry_out(behind: &Behind, order: Order) {
@@ -196,6 +211,8 @@ fn restore(behind: &Behind, session: SessionId, why: &str) -> Restored {
             Ok(())
         }
         Ok(Rewritten::SetApart) => Ok(()),
+        // Neither has all of it.
+        Err(RebuildError::Group(GroupError::Session { why, .. })) => quarantine(behind, session, &why).map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -228,7 +245,7 @@ fn write_anew(behind: &Behind, session: SessionId, why: &str) -> Result<Rewritte
             &behind.places.archive,
             session,
             behind.projector.as_ref(),
-            |seq, event| Ok(rewrite.events(seq, &[event])?),
+            |seq, event| Ok(rewrite.events(seq, &[behind.sources().kept(session, event)?])?),
         )?;
         for (place, what) in &records {
             if let What::Events { session: of, first, count } = *what

@@ -17,6 +17,7 @@ mod segment;
 mod record;
 
 mod apply;
+mod blobs;
 mod checkpoint;
 mod cold;
 mod group;
@@ -39,6 +40,7 @@ pub mod status;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex as StdMutex, OnceLock, mpsc};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
@@ -60,6 +62,7 @@ pub use status::{Happened, Status, Weight};
 
 use crate::clock::Clock;
 use apply::Behind;
+use checkpoint::CheckpointError;
 use commit::{Request, Told};
 use committer::{Committer, Deleted};
 use reader::{Most, Reader};
@@ -171,6 +174,10 @@ impl Store {
     /// comes with the number after the last that was kept.
     pub async fn append(&self, batch: Batch, waiter: Waiter) {
         let told = Told::new(waiter);
+        let batch = match self.with_large_kept(batch).await {
+            Ok(batch) => batch,
+            Err(reason) => return told.end(Commit::Failed(reason)),
+        };
         let bytes = batch.events.iter().map(Bytes::len).sum::<usize>();
         if let Some(room) = self.room(1 + bytes / limits::QUEUE_UNIT).await {
             self.request(Request::Append { batch, told, room });
@@ -342,6 +349,21 @@ impl Store {
         outcome.and(closed)
     }
 
+    /// Large events are in files of their own, durably, before anything names them; the commit thread never waits for one.
+    async fn with_large_kept(&self, batch: Batch) -> Result<Batch, String> {
+        let behind = Arc::clone(&self.shared.behind);
+        if !batch.events.iter().any(|event| blobs::is_large(event, behind.limits.blob)) {
+            return Ok(batch);
+        }
+        let keep = move || {
+            let Batch { session, events, .. } = &batch;
+            let kept = events.iter().map(|event| blobs::keep(behind.files.as_ref(), &behind.places, *session, event, behind.limits.blob));
+            let events = kept.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+            Ok(Batch { events, ..batch })
+        };
+        tokio::task::spawn_blocking(keep).await.unwrap_or_else(|error| Err(format!("keeping a large value ended unexpectedly: {error}")))
+    }
+
     /// `None` when the store has stopped.
     async fn room(&self, units: usize) -> Option<OwnedSemaphorePermit> {
         let units = u32::try_from(units).unwrap_or(u32::MAX).min(self.shared.queue_units);
@@ -380,7 +402,13 @@ impl Prepared {
     fn assemble(self) -> Result<(Store, Opened, Stepper), OpenError> {
         let Prepared { setup, replayed } = self;
         let Setup { places, files, shelves, projector, clock, boot, limits } = setup;
-        let sources = rebuild::Sources { files: files.as_ref(), places: &places, projector: projector.as_ref(), batch: limits.apply_bytes };
+        let sources = rebuild::Sources {
+            files: files.as_ref(),
+            places: &places,
+            projector: projector.as_ref(),
+            batch: limits.apply_bytes,
+            blob: limits.blob,
+        };
         let ready = opening::open(shelves.as_ref(), sources, &replayed, clock.now())?;
         let database = |error: shelf::ShelfError| OpenError::Database { path: places.db.clone(), why: error.to_string() };
         let mut judged = replayed.judge(ready.applied, |session| opening::end_of(ready.shelf.as_ref(), session)).map_err(database)?;
@@ -461,7 +489,17 @@ fn close(shared: &Shared, threads: Threads) -> Result<(), ShutdownError> {
     let committed = threads.commit.join();
     let behind = &shared.behind;
     let brought = match behind.tail.is_behind() {
-        true => checkpoint::checkpoint(behind, &shared.reader).map_err(|error| ShutdownError::Unclean(error.to_string())),
+        true => {
+            let patience = checkpoint::Patience::Until(Instant::now() + limits::LAST_CHECKPOINT);
+            match checkpoint::checkpoint_within(behind, &shared.reader, patience) {
+                Ok(()) => Ok(()),
+                Err(error @ CheckpointError::Cut) => {
+                    tracing::info!(%error, "the last checkpoint");
+                    Ok(())
+                }
+                Err(error) => Err(ShutdownError::Unclean(error.to_string())),
+            }
+        }
         false => Ok(()),
     };
     behind.tail.end();
