@@ -276,6 +276,12 @@ pub enum Command {
         #[arg(long)]
         message: Option<String>,
     },
+    /// What is well and what is not, with advice; exits 1 when something needs attention.
+    Doctor {
+        /// Build the store's database anew first: repairs it, and gives unused room back.
+        #[arg(long)]
+        rebuild_store: bool,
+    },
     /// Answer a question.
     Answer {
         session: String,

@@ -16,7 +16,8 @@ use crate::output::Out;
 const MAX_VARIABLES: usize = 500;
 const MAX_VALUE: usize = 32 * 1024;
 
-struct Environment;
+/// This process's environment.
+pub struct Environment;
 
 impl Vars for Environment {
     fn var(&self, name: &str) -> Option<String> {

@@ -21,7 +21,7 @@ use crate::sessions::keeper;
 use crate::sessions::projector::{SessionProjector, summary};
 use crate::sessions::{Registry, Shared};
 use crate::settings::{self, Folders, SettingsError};
-use crate::store::{BootId, Disk, Limits, Opened, Places, ReadError, Setup, Sled, Store};
+use crate::store::{BootId, Disk, Limits, Opened, Places, Prepared, ReadError, Setup, Sled, Store};
 use crate::tools::ask::AskUser;
 use crate::tools::bash::Bash;
 use crate::tools::bash::survivors::Survivors;
@@ -69,11 +69,11 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     }
     let folders = Folders::open(layout.settings.as_path())?;
     let lock = Lock::take(&layout.socket)?;
-    // Before the socket: a daemon that cannot open its store must not look as if it ran.
-    let (store, opened) = open_store(layout.data_dir.clone(), Arc::clone(&clock)).await?;
-    tell(&opened);
+    // Before the socket: a daemon that cannot use its folder must not look as if it ran.
+    let prepared = prepare_store(layout.data_dir.clone(), Arc::clone(&clock)).await?;
     let (bound, socket_file) = listen::bind(&lock)?;
     let models = Arc::new(Models::new(&loaded.settings, vars));
+    let outlook = models.outlook();
     let facts = Facts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -81,7 +81,10 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
         socket: layout.socket.clone(),
         data_dir: layout.data_dir.clone(),
         default_model: models.default_model().to_owned(),
-        provider_key_source: key_source(&models),
+        provider_key_source: outlook.key_source,
+        provider: outlook.provider.to_owned(),
+        provider_base_url: outlook.base_url,
+        provider_problem: outlook.problem,
     };
     let (stage, staged) = watch::channel(Stage::Opening);
     let (ask_drain, mut drain_asked) = mpsc::channel(4);
@@ -93,6 +96,9 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     let runtime_dir = layout.socket.parent().unwrap_or_else(|| layout.data_dir.clone());
     // Orphans of a killed daemon are gone before the first call is answered.
     processes::end_leftovers(&runtime_dir).await;
+    // Behind the socket: a lost database takes a while, calls wait.
+    let (store, opened) = blocking("opening the store", move || prepared.open()).await??;
+    tell(&opened);
     let rules = Arc::new(folders.clone());
     let kit = Arc::new(kit(&config, loaded.settings, folders, models, clock, &runtime_dir));
     let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec), rules });
@@ -123,10 +129,10 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     Ok(())
 }
 
-async fn open_store(data_dir: AbsPath, clock: Arc<dyn Clock>) -> Result<(Store, Opened), BootError> {
-    let open = move || {
+async fn prepare_store(data_dir: AbsPath, clock: Arc<dyn Clock>) -> Result<Prepared, BootError> {
+    let prepare = move || {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Store::open(Setup {
+        Store::prepare(Setup {
             places: Places::within(data_dir.as_path()),
             files: Arc::new(Disk),
             shelves: Arc::new(Sled),
@@ -136,8 +142,11 @@ async fn open_store(data_dir: AbsPath, clock: Arc<dyn Clock>) -> Result<(Store, 
             limits: Limits::default(),
         })
     };
-    let opened = tokio::task::spawn_blocking(open).await;
-    Ok(opened.map_err(|error| BootError::Task { what: "opening the store", why: error.to_string() })??)
+    Ok(blocking("reading the journal", prepare).await??)
+}
+
+async fn blocking<T: Send + 'static>(what: &'static str, run: impl FnOnce() -> T + Send + 'static) -> Result<T, BootError> {
+    tokio::task::spawn_blocking(run).await.map_err(|error| BootError::Task { what, why: error.to_string() })
 }
 
 fn tell(opened: &Opened) {
@@ -150,10 +159,6 @@ fn tell(opened: &Opened) {
     for (session, why) in &opened.quarantined {
         tracing::error!(%session, why, "a session's history is damaged: it is kept apart");
     }
-}
-
-fn key_source(models: &Models) -> String {
-    models.resolve(models.default_model()).map_or_else(|_| "none".to_owned(), |provider| provider.key_source().to_owned())
 }
 
 fn kit(
@@ -196,8 +201,7 @@ fn kit(
 /// When they cannot be read.
 pub async fn open_sessions(shared: Arc<Shared>) -> Result<Registry, BootError> {
     let store = shared.store.clone();
-    let found = tokio::task::spawn_blocking(move || unsettled(&store));
-    let found = found.await.map_err(|error| BootError::Task { what: "reading the sessions", why: error.to_string() })??;
+    let found = blocking("reading the sessions", move || unsettled(&store)).await??;
     let mut wanting = Vec::with_capacity(found.len());
     for session in found {
         match session {

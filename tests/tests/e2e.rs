@@ -275,8 +275,8 @@ fn stopped_means_gone_whoever_is_still_attached() {
 #[test]
 fn a_deleted_session_leaves_no_process_and_no_file() {
     let world = World::new(None);
-    let pid_file = world.path("pid");
-    let command = format!("sleep 7200 & echo $! > {}; seq 100000", pid_file.display());
+    let pid_file = world.work().join("pid");
+    let command = "sleep 7200 & echo $! > pid; seq 100000";
     let text = format!("[[step]]\n[[step.tool]]\nname = \"Bash\"\ninput = {{ command = {command:?} }}\n[[step]]\ntext = \"Done.\"\n");
     let model = script(&world, &text);
     let done = world.agent(&["run", "--name", "d", "--permission-mode", "bypassPermissions", "--model", &model, "go"]);

@@ -1,6 +1,7 @@
 //! One file per command, or per few that are one idea. Each connects, calls, prints.
 
 mod daemon;
+mod doctor;
 mod log;
 mod permissions;
 mod rehearse;
@@ -50,6 +51,10 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         }
         Command::Answer { session, question, choice } => permissions::answer(&global, &session, &question, choice).await,
         Command::Deny { session, request, message } => permissions::deny(&global, &session, &request, message).await,
+        Command::Doctor { rebuild_store } => {
+            let treatment = if rebuild_store { doctor::Treatment::RebuildStore } else { doctor::Treatment::Look };
+            doctor::run(&global, treatment).await
+        }
         Command::Daemon { command } => daemon::run(&global, &command).await,
     }
 }

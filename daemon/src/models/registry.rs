@@ -48,6 +48,19 @@ pub struct Models {
     anthropic: Anthropic,
 }
 
+/// Who would be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlook {
+    /// Empty = nobody can be.
+    pub provider: &'static str,
+    /// Empty for one without a server.
+    pub base_url: String,
+    /// Where its key comes from; `none` = it has none.
+    pub key_source: String,
+    /// Why nobody can be asked; empty when somebody can.
+    pub problem: String,
+}
+
 enum Anthropic {
     Ready(Box<AnthropicProvider>),
     /// Handed in whole.
@@ -100,6 +113,21 @@ impl Models {
     /// As [`resolve`](Models::resolve).
     pub fn resolve_in(&self, model: &str, folder: &Path) -> Result<Arc<dyn Provider>, ResolveError> {
         self.find(model, Some(folder))
+    }
+
+    /// Who would be asked for new sessions, and where; never with a key.
+    #[must_use]
+    pub fn outlook(&self) -> Outlook {
+        let (provider, base_url) = match (&self.anthropic, is_rehearsal(&self.default)) {
+            (_, true) => ("rehearsal", String::new()),
+            (Anthropic::Ready(provider), false) => ("anthropic", provider.base_url()),
+            (Anthropic::Given(_), false) => ("given", String::new()),
+            (Anthropic::NotSetUp | Anthropic::Broken(_), false) => ("", String::new()),
+        };
+        match self.resolve("") {
+            Ok(found) => Outlook { provider, base_url, key_source: found.key_source().to_owned(), problem: String::new() },
+            Err(error) => Outlook { provider: "", base_url, key_source: "none".to_owned(), problem: error.to_string() },
+        }
     }
 
     fn find(&self, model: &str, folder: Option<&Path>) -> Result<Arc<dyn Provider>, ResolveError> {

@@ -9,6 +9,7 @@ use tonic::{Request, Response, Status};
 use super::gate::Stage;
 use super::server::Rpc;
 use super::status::invalid;
+use crate::sessions::request::{StoreStatus, Weight};
 
 /// Longest drain.
 const LONGEST: Duration = Duration::from_secs(3_600);
@@ -33,6 +34,9 @@ impl Admin for Rpc {
             provider_key_source: facts.provider_key_source.clone(),
             sessions,
             state: state.into(),
+            provider: facts.provider.clone(),
+            provider_base_url: facts.provider_base_url.clone(),
+            provider_problem: facts.provider_problem.clone(),
         }))
     }
 
@@ -43,5 +47,39 @@ impl Admin for Rpc {
         }
         self.ask_drain(grace);
         Ok(Response::new(v1::DrainResponse { pid: self.facts().pid }))
+    }
+
+    async fn get_store_status(&self, _request: Request<v1::GetStoreStatusRequest>) -> Result<Response<v1::GetStoreStatusResponse>, Status> {
+        let status = self.registry().await?.store_status().await?;
+        Ok(Response::new(store_status(status)))
+    }
+
+    async fn rebuild_store(&self, _request: Request<v1::RebuildStoreRequest>) -> Result<Response<v1::RebuildStoreResponse>, Status> {
+        let registry = self.registry().await?;
+        registry.rebuild_store().await?;
+        let status = registry.store_status().await?;
+        Ok(Response::new(v1::RebuildStoreResponse { status: Some(store_status(status)) }))
+    }
+}
+
+fn store_status(status: StoreStatus) -> v1::GetStoreStatusResponse {
+    let StoreStatus { trouble, happened, quarantined, aside, sessions, segments, database_bytes } = status;
+    let events = happened.into_iter().map(|it| v1::StoreEvent {
+        at_ms: it.at.0,
+        text: it.text,
+        attention: match it.weight {
+            Weight::Note => false,
+            Weight::Attention => true,
+        },
+    });
+    let quarantined = quarantined.into_iter().map(|(id, reason)| v1::QuarantinedSession { session_id: id.to_string(), reason });
+    v1::GetStoreStatusResponse {
+        trouble: trouble.unwrap_or_default(),
+        events: events.collect(),
+        quarantined: quarantined.collect(),
+        set_aside: aside.into_iter().map(|path| path.display().to_string()).collect(),
+        sessions,
+        segments,
+        database_bytes,
     }
 }

@@ -47,6 +47,12 @@ pub struct Facts {
     pub default_model: String,
     /// Where the provider's key comes from, never the key; empty = there is none.
     pub provider_key_source: String,
+    /// Who would be asked for the default model; empty = nobody can be.
+    pub provider: String,
+    /// Where; empty without a server.
+    pub provider_base_url: String,
+    /// Why nobody can be asked; empty when somebody can.
+    pub provider_problem: String,
 }
 
 /// All services: a cheap clone.

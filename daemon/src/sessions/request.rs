@@ -7,7 +7,7 @@ use agentd_types::session::{SessionInfo, SessionMeta};
 use agentd_types::{Block, CommandId, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp};
 use bytes::Bytes;
 
-pub use crate::store::{Happened, Status as StoreStatus};
+pub use crate::store::{Status as StoreStatus, Weight};
 
 /// A new session.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentd_types::{Seq, SessionId};
-use bytes::Bytes;
 
+use super::blobs::{self, BlobError, Kept};
 use super::cold;
 use super::file::FileSystem;
 use super::group::{self, Group, GroupError, Rewrite};
@@ -19,7 +19,7 @@ use super::open::{Damage, Opened, Rebuilt};
 use super::places::Places;
 use super::rebuild::{self, Doubtful, RebuildError, Sources};
 use super::shelf::{Shelf, ShelfError, Shelves, Slot};
-use super::status::Told;
+use super::status::{Told, Weight};
 use super::tail::Rebuild;
 use super::tail::{Found, Indexed, Order, Restored, Tail, TailError, Waiting, What, Work};
 use crate::clock::Clock;
@@ -46,7 +46,13 @@ pub struct Behind {
 impl Behind {
     #[must_use]
     pub fn sources(&self) -> Sources<'_> {
-        Sources { files: self.files.as_ref(), places: &self.places, projector: self.projector.as_ref(), batch: self.limits.apply_bytes }
+        Sources {
+            files: self.files.as_ref(),
+            places: &self.places,
+            projector: self.projector.as_ref(),
+            batch: self.limits.apply_bytes,
+            blob: self.limits.blob,
+        }
     }
 }
 
@@ -56,19 +62,19 @@ impl Behind {
         let now = self.clock.now();
         if let Some(cut) = &opened.cut {
             let text = format!("the end of {} was torn by a crash and cut; nothing acknowledged was in it", cut.segment.display());
-            self.told.say(now, text);
+            self.told.say(now, Weight::Note, text);
         }
         for damage in opened.damage.iter().filter(|damage| damage.records > 0) {
             let Damage { segment, offset, records, .. } = damage;
-            self.told.say(now, format!("{records} records before byte {offset} of {} are damaged", segment.display()));
+            self.told.say(now, Weight::Attention, format!("{records} records before byte {offset} of {} are damaged", segment.display()));
         }
         for (session, why) in &opened.quarantined {
-            self.told.say(now, format!("session {session} is damaged and kept apart: {why}"));
+            self.told.say(now, Weight::Attention, format!("session {session} is damaged and kept apart: {why}"));
         }
         if let Some(Rebuilt { why, aside, sessions, events, took_ms }) = &opened.rebuilt {
             let aside = aside.as_ref().map_or(String::new(), |aside| format!("; what was there lies in {}", aside.display()));
             let from = format!("{sessions} sessions, {events} events from cold copies, {took_ms} ms");
-            self.told.say(now, format!("the database was built anew, because {why}: {from}{aside}"));
+            self.told.say(now, Weight::Attention, format!("the database was built anew, because {why}: {from}{aside}"));
         }
     }
 }
@@ -152,6 +158,9 @@ fn apply(behind: &Behind, records: &[(Waiting, Option<Found>)]) -> Result<(), Gr
             }
             group.pass(waiting.place.number);
             taken += 1;
+            if group.weight() >= behind.limits.apply_bytes {
+                break;
+            }
         }
         if taken > 0 { group.finish() } else { Ok(()) }
     })?;
@@ -159,13 +168,19 @@ fn apply(behind: &Behind, records: &[(Waiting, Option<Found>)]) -> Result<(), Gr
     stopped
 }
 
-/// A record's events; what cannot be read of the journal is the session's damage, unless the disk is in trouble.
-fn events(behind: &Behind, session: SessionId, found: Found) -> Result<Vec<Bytes>, GroupError> {
-    match behind.tail.fetch(session, vec![found]) {
-        Ok(events) => Ok(events.into_iter().map(|(_, event)| event).collect()),
-        Err(TailError::Io { path, source }) => Err(ShelfError::Io(format!("reading {}: {source}", path.display())).into()),
-        Err(error) => Err(GroupError::Session { session, why: error.to_string() }),
-    }
+/// A record's events; what cannot be read of journal or files is the session's damage, unless the disk is in trouble.
+fn events(behind: &Behind, session: SessionId, found: Found) -> Result<Vec<Kept>, GroupError> {
+    let events = match behind.tail.fetch(session, vec![found]) {
+        Ok(events) => events,
+        Err(TailError::Io { path, source }) => return Err(ShelfError::Io(format!("reading {}: {source}", path.display())).into()),
+        Err(error) => return Err(GroupError::Session { session, why: error.to_string() }),
+    };
+    let kept = events.into_iter().map(|(_, stored)| match blobs::fetch(behind.files.as_ref(), &behind.places, session, &stored) {
+        Ok(real) => Ok(Kept { real, stored }),
+        Err(error @ BlobError::Damaged { .. }) => Err(GroupError::Session { session, why: error.to_string() }),
+        Err(error @ (BlobError::Read { .. } | BlobError::Write { .. })) => Err(ShelfError::Io(error.to_string()).into()),
+    });
+    kept.collect()
 }
 
 fn carry_out(behind: &Behind, order: Order) {
@@ -188,12 +203,16 @@ fn restore(behind: &Behind, session: SessionId, why: &str) -> Restored {
     let outcome = write_anew(behind, session, why);
     match outcome {
         Ok(Rewritten::Whole) => {
-            behind
-                .told
-                .say(behind.clock.now(), format!("session {session} was damaged in the database ({why}) and restored; nothing is lost"));
+            behind.told.say(
+                behind.clock.now(),
+                Weight::Attention,
+                format!("session {session} was damaged in the database ({why}) and restored; nothing is lost"),
+            );
             Ok(())
         }
         Ok(Rewritten::SetApart) => Ok(()),
+        // Neither has all of it.
+        Err(RebuildError::Group(GroupError::Session { why, .. })) => quarantine(behind, session, &why).map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -226,7 +245,7 @@ fn write_anew(behind: &Behind, session: SessionId, why: &str) -> Result<Rewritte
             &behind.places.archive,
             session,
             behind.projector.as_ref(),
-            |seq, event| Ok(rewrite.events(seq, &[event])?),
+            |seq, event| Ok(rewrite.events(seq, &[behind.sources().kept(session, event)?])?),
         )?;
         for (place, what) in &records {
             if let What::Events { session: of, first, count } = *what
@@ -244,7 +263,7 @@ fn write_anew(behind: &Behind, session: SessionId, why: &str) -> Result<Rewritte
 /// Sets a session apart, and remembers it.
 fn quarantine(behind: &Behind, session: SessionId, reason: &str) -> Result<(), ShelfError> {
     tracing::error!(%session, reason, "a session's history is damaged: it is kept apart");
-    behind.told.say(behind.clock.now(), format!("session {session} is damaged and kept apart: {reason}"));
+    behind.told.say(behind.clock.now(), Weight::Attention, format!("session {session} is damaged and kept apart: {reason}"));
     behind.tail.quarantine(session, reason.to_owned());
     behind.slot.with(|shelf| group::mark_quarantined(shelf, session, reason))
 }
@@ -297,16 +316,16 @@ fn rebuild(behind: &Behind, why: &Rebuild) -> Restored {
     let started = std::time::Instant::now();
     match build(behind).and_then(|built| exchange(behind, why).map(|aside| (built, aside))) {
         Ok(((sessions, events), aside)) => {
-            let cause = match why {
-                Rebuild::Asked => "as asked".to_owned(),
-                Rebuild::Damaged(why) => format!("because it was damaged ({why})"),
+            let (weight, cause) = match why {
+                Rebuild::Asked => (Weight::Note, "as asked".to_owned()),
+                Rebuild::Damaged(why) => (Weight::Attention, format!("because it was damaged ({why})")),
             };
             let aside = aside.map_or(String::new(), |aside| format!("; the old one lies in {}", aside.display()));
             let took = started.elapsed().as_millis();
             let text =
                 format!("the database was built anew, {cause}: {sessions} sessions, {events} events from cold copies, {took} ms{aside}");
             tracing::info!("{text}");
-            behind.told.say(behind.clock.now(), text);
+            behind.told.say(behind.clock.now(), weight, text);
             Ok(())
         }
         Err(error) => {

@@ -4,10 +4,12 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::PoisonError;
+use std::time::Instant;
 
 use agentd_types::{Seq, SessionId};
 
 use super::apply::Behind;
+use super::blobs;
 use super::cold::{self, ColdError};
 use super::file::FileSystem;
 use super::limits::RESTORE_PATIENCE;
@@ -34,6 +36,8 @@ pub enum CheckpointError {
     Cold(#[from] ColdError),
     #[error(transparent)]
     Read(#[from] ReadError),
+    #[error("its time is over; the journal keeps the rest")]
+    Cut,
     #[error("cannot use {}: {source}; check the disk", .path.display())]
     Folder { path: std::path::PathBuf, source: std::io::Error },
 }
@@ -56,9 +60,33 @@ pub fn run(behind: &Behind, reader: &Reader) {
 /// # Errors
 /// What stood in the way; the next one goes on.
 pub fn checkpoint(behind: &Behind, reader: &Reader) -> Result<(), CheckpointError> {
+    checkpoint_within(behind, reader, Patience::Endless)
+}
+
+/// How long copying may take.
+#[derive(Debug, Clone, Copy)]
+pub enum Patience {
+    Endless,
+    Until(Instant),
+}
+
+impl Patience {
+    fn is_over(self) -> bool {
+        match self {
+            Patience::Endless => false,
+            Patience::Until(end) => Instant::now() >= end,
+        }
+    }
+}
+
+/// The same, cut when its time is over: what it did not come to stays in the journal.
+///
+/// # Errors
+/// As `checkpoint`; also `Cut`.
+pub fn checkpoint_within(behind: &Behind, reader: &Reader, patience: Patience) -> Result<(), CheckpointError> {
     let alone = behind.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
     let mut begun = behind.tail.begin_checkpoint();
-    let outcome = bring_behind(behind, reader, &mut begun);
+    let outcome = bring_behind(behind, reader, patience, &mut begun);
     behind.tail.end_checkpoint(match &outcome {
         Ok(()) => Ok(()),
         Err(error) => Err((begun.touched, error.to_string())),
@@ -71,17 +99,17 @@ pub fn checkpoint(behind: &Behind, reader: &Reader) -> Result<(), CheckpointErro
     outcome
 }
 
-fn bring_behind(behind: &Behind, reader: &Reader, begun: &mut Freed) -> Result<(), CheckpointError> {
+fn bring_behind(behind: &Behind, reader: &Reader, patience: Patience, begun: &mut Freed) -> Result<(), CheckpointError> {
     behind.tail.wait_for_begun(begun, RESTORE_PATIENCE).map_err(CheckpointError::Stuck)?;
     let _turn = behind.turn.lock().unwrap_or_else(PoisonError::into_inner);
     behind.slot.with(Shelf::flush)?;
-    copy(behind, reader, &mut begun.touched)?;
+    copy(behind, reader, patience, &mut begun.touched)?;
     delete(behind, &mut begun.touched)?;
     free(behind, &begun.segments)
 }
 
 /// New events of the touched sessions into their cold copies, synced.
-fn copy(behind: &Behind, reader: &Reader, touched: &mut Touched) -> Result<(), CheckpointError> {
+fn copy(behind: &Behind, reader: &Reader, patience: Patience, touched: &mut Touched) -> Result<(), CheckpointError> {
     let archive = &behind.places.archive;
     let folder = |source| CheckpointError::Folder { path: archive.clone(), source };
     let files = behind.files.as_ref();
@@ -90,6 +118,9 @@ fn copy(behind: &Behind, reader: &Reader, touched: &mut Touched) -> Result<(), C
     }
     files.create_dir(archive).map_err(folder)?;
     for (session, from) in &touched.written {
+        if patience.is_over() {
+            return Err(CheckpointError::Cut);
+        }
         copy_one(behind, reader, *session, *from)?;
     }
     files.sync_dir(archive).map_err(folder)?;
@@ -141,7 +172,7 @@ fn following(session: SessionId) -> Option<SessionId> {
     u128::from_be_bytes(*session.as_bytes()).checked_add(1).map(SessionId::from_u128)
 }
 
-/// Cold copies of deleted sessions go, durably; the database has let go of them before its flush.
+/// Cold copies and large values of deleted sessions go, durably; the database has let go of them before its flush.
 fn delete(behind: &Behind, touched: &mut Touched) -> Result<(), CheckpointError> {
     let archive = &behind.places.archive;
     if touched.deleted.is_empty() {
@@ -150,6 +181,8 @@ fn delete(behind: &Behind, touched: &mut Touched) -> Result<(), CheckpointError>
     for session in &touched.deleted {
         let path = cold::path_of(archive, *session);
         remove(behind.files.as_ref(), &path).map_err(|source| CheckpointError::Folder { path, source })?;
+        let removed = blobs::remove_all(behind.files.as_ref(), &behind.places, *session);
+        removed.map_err(|source| CheckpointError::Folder { path: blobs::folder_of(&behind.places, *session), source })?;
     }
     behind.files.sync_dir(archive).map_err(|source| CheckpointError::Folder { path: archive.clone(), source })?;
     touched.deleted.clear();

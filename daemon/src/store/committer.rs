@@ -260,6 +260,9 @@ impl Committer {
         }
         // What waits for its sync counts only once it is visible.
         self.sync();
+        if let Some(trouble) = self.trouble.get() {
+            return Err(trouble.clone());
+        }
         let room = self.tail.wait_for_room(self.limits.segments, ROOM_PATIENCE);
         room.map_err(|stuck| format!("the journal is full and cannot be emptied: {}", stuck.0))
     }

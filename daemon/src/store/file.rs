@@ -26,6 +26,9 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Removes a name. Durable after `sync_dir`.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
+    /// Removes an empty folder.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
     /// Makes the folder's names durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 }
@@ -83,6 +86,10 @@ impl FileSystem for Disk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

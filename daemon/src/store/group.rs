@@ -7,6 +7,7 @@ use std::collections::btree_map::Entry;
 use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 
+use super::blobs::Kept;
 use super::index::{Folded, Meta, Projector, Standing, Stored};
 use super::keys::{self, BadValue};
 use super::limits::{REMOVE_KEYS, REWRITE_BYTES};
@@ -49,7 +50,7 @@ impl<'a> Group<'a> {
         Ok(Group { shelf, projector, rows: BTreeMap::new(), changes: Vec::new(), weight: 0, meta })
     }
 
-    /// Bytes it holds, about.
+    /// Bytes of the events in it, about.
     #[must_use]
     pub fn weight(&self) -> usize {
         self.weight
@@ -59,7 +60,7 @@ impl<'a> Group<'a> {
     ///
     /// # Errors
     /// The session's row is damaged, or events before these are missing. Nothing was taken then.
-    pub fn events(&mut self, session: SessionId, first: Seq, events: &[Bytes]) -> Result<(), GroupError> {
+    pub fn events(&mut self, session: SessionId, first: Seq, events: &[Kept]) -> Result<(), GroupError> {
         let draft = match self.rows.entry(session) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
@@ -76,11 +77,10 @@ impl<'a> Group<'a> {
         for event in events.iter().skip(known) {
             draft.last = draft.last.next();
             let key = keys::event(session, draft.last);
-            let value = keys::frame(&key, event);
-            let change = Change::Set(key, value);
-            self.weight += change.weight();
-            self.changes.push(change);
-            draft.fresh.push(event.clone());
+            let value = keys::frame(&key, &event.stored);
+            self.weight += key.len() + event.real.len();
+            self.changes.push(Change::Set(key, value));
+            draft.fresh.push(event.real.clone());
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl<'a> Rewrite<'a> {
     ///
     /// # Errors
     /// Events before these are missing, or the database.
-    pub fn events(&mut self, first: Seq, events: &[Bytes]) -> Result<(), GroupError> {
+    pub fn events(&mut self, first: Seq, events: &[Kept]) -> Result<(), GroupError> {
         if first > self.last.next() {
             let why = format!("event {first} follows event {}; those between are damaged", self.last);
             return Err(GroupError::Session { session: self.session, why });
@@ -161,10 +161,10 @@ impl<'a> Rewrite<'a> {
         let known = usize::try_from(self.last.0 + 1 - first.0).unwrap_or(usize::MAX);
         for event in events.iter().skip(known) {
             self.last = self.last.next();
-            self.changes.push(set(keys::event(self.session, self.last), event));
-            self.fresh.push(event.clone());
+            self.changes.push(set(keys::event(self.session, self.last), &event.stored));
+            self.fresh.push(event.real.clone());
         }
-        if self.changes.iter().map(Change::weight).sum::<usize>() >= REWRITE_BYTES {
+        if self.fresh.iter().map(Bytes::len).sum::<usize>() >= REWRITE_BYTES {
             self.fold();
             self.shelf.apply(std::mem::take(&mut self.changes))?;
         }

@@ -11,6 +11,8 @@ pub struct Limits {
     pub chunk: u32,
     /// The largest batch, in bytes on disk.
     pub batch: u32,
+    /// An event of more bytes goes into a file of its own.
+    pub blob: usize,
     /// At most this many batches share one write.
     pub group_batches: usize,
     /// Gathering stops once a group holds this many bytes; the batch that crosses the line still belongs to it.
@@ -49,6 +51,9 @@ pub const INDEX_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a read waits for its session, or the database, to be restored.
 pub const RESTORE_PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long the last checkpoint of a clean stop may copy; the next start goes on with the rest.
+pub const LAST_CHECKPOINT: Duration = Duration::from_secs(5);
+
 /// How long readers may hold a database that is to be exchanged.
 pub const EXCHANGE_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -82,6 +87,7 @@ impl Default for Limits {
             segment: 8 * 1024 * 1024,
             chunk: 256 * 1024,
             batch: 64 * 1024 * 1024,
+            blob: 64 * 1024,
             group_batches: 1024,
             group_bytes: 4 * 1024 * 1024,
             queue_units: 4096,

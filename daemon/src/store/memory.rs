@@ -420,6 +420,15 @@ impl FileSystem for MemoryFiles {
         Ok(())
     }
 
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.step();
+        if state.names.keys().any(|name| name.parent() == Some(path)) {
+            return Err(ErrorKind::DirectoryNotEmpty.into());
+        }
+        if state.folders.remove(path) { Ok(()) } else { Err(ErrorKind::NotFound.into()) }
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let mut state = self.state();
         state.step();

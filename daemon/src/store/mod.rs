@@ -17,6 +17,7 @@ mod segment;
 mod record;
 
 mod apply;
+mod blobs;
 mod checkpoint;
 mod cold;
 mod group;
@@ -39,6 +40,7 @@ pub mod status;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex as StdMutex, OnceLock, mpsc};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
@@ -56,10 +58,11 @@ pub use places::Places;
 pub use reader::ReadError;
 pub use segment::BootId;
 pub use shelf::{Order, Shelves};
-pub use status::{Happened, Status};
+pub use status::{Happened, Status, Weight};
 
 use crate::clock::Clock;
 use apply::Behind;
+use checkpoint::CheckpointError;
 use commit::{Request, Told};
 use committer::{Committer, Deleted};
 use reader::{Most, Reader};
@@ -125,21 +128,12 @@ pub enum ShutdownError {
 }
 
 impl Store {
-    /// Opens what is below the data folder, making folders (0700) that are missing, and replays the journal. Blocks. The
-    /// caller holds the lock that keeps a second process out.
+    /// Opens what is below the data folder: `prepare` and then `Prepared::open`. Blocks.
     ///
     /// # Errors
-    /// The folder cannot be used, a newer agentd wrote it, or what is there cannot be made durable. A torn tail, damaged
-    /// records and a lost database are no errors: `Opened` names them.
+    /// Theirs.
     pub fn open(setup: Setup) -> Result<(Store, Opened), OpenError> {
-        let (store, opened, Stepper { committer, queue }) = Store::assemble(setup)?;
-        let shared = &store.shared;
-        let threads = start_threads(&shared.behind, &shared.reader, committer, queue).map_err(|source| OpenError::Thread { source })?;
-        // Nobody else has the handle yet.
-        if let Ok(mut slot) = shared.threads.try_lock() {
-            *slot = Some(threads);
-        }
-        Ok((store, opened))
+        Store::prepare(setup)?.open()
     }
 
     /// A store that commits nothing but by the stepper, and makes no checkpoint by itself: for the simulation, which decides
@@ -148,80 +142,28 @@ impl Store {
     /// # Errors
     /// As `open`.
     pub fn open_stepped(setup: Setup) -> Result<(Store, Opened, Stepper), OpenError> {
-        let (store, opened, stepper) = Store::assemble(setup)?;
+        let (store, opened, stepper) = Store::prepare(setup)?.assemble()?;
         let behind = Arc::clone(&store.shared.behind);
         let applying = std::thread::Builder::new().name("apply".to_owned()).spawn(move || apply::run(&behind));
         applying.map_err(|source| OpenError::Thread { source })?;
         Ok((store, opened, stepper))
     }
 
-    /// Everything but the threads.
-    fn assemble(setup: Setup) -> Result<(Store, Opened, Stepper), OpenError> {
-        let Setup { places, files, shelves, projector, clock, boot, limits } = setup;
-        let replayed = open::replay(files.as_ref(), &places.journal, boot, &limits)?;
+    /// Replays the journal, making folders (0700) that are missing. Blocks, but not for long: the journal is bounded. The
+    /// caller holds the lock that keeps a second process out.
+    ///
+    /// # Errors
+    /// The folder cannot be used, a newer agentd wrote it, or what is there cannot be made durable. A torn tail and damaged
+    /// records are no errors: `Opened` names them.
+    pub fn prepare(setup: Setup) -> Result<Prepared, OpenError> {
+        let Setup { places, files, boot, limits, .. } = &setup;
+        let replayed = open::replay(files.as_ref(), &places.journal, *boot, limits)?;
         let archive = |source| OpenError::Folder { path: places.archive.clone(), source };
         files.create_dir(&places.archive).map_err(archive)?;
         if let Some(parent) = places.archive.parent() {
             files.sync_dir(parent).map_err(archive)?;
         }
-        let sources = rebuild::Sources { files: files.as_ref(), places: &places, projector: projector.as_ref(), batch: limits.apply_bytes };
-        let ready = opening::open(shelves.as_ref(), sources, &replayed, clock.now())?;
-        let database = |error: shelf::ShelfError| OpenError::Database { path: places.db.clone(), why: error.to_string() };
-        let mut judged = replayed.judge(ready.applied, |session| opening::end_of(ready.shelf.as_ref(), session)).map_err(database)?;
-        for rebuild::Doubtful { session, why, known } in ready.doubtful {
-            let end = match judged.ends.get(&session) {
-                Some(end) => *end,
-                None => match opening::end_of(ready.shelf.as_ref(), session).map_err(database)? {
-                    open::End::At(end) => end,
-                    open::End::Unknown => Seq::ZERO,
-                },
-            };
-            if end < known && !judged.deleted.contains(&session) {
-                judged.set_apart(session, why);
-            }
-        }
-        let (number, segment) = (replayed.number(), replayed.position.segment.number);
-        let mut quarantined = ready.quarantined;
-        for (session, why) in judged.damaged {
-            group::mark_quarantined(ready.shelf.as_ref(), session, &why).map_err(database)?;
-            quarantined.entry(session).or_insert(why);
-        }
-        quarantined.retain(|session, _| !judged.deleted.contains(session));
-        let opened = Opened {
-            rebuilt: ready.rebuilt,
-            cut: replayed.cut,
-            quarantined: quarantined.iter().map(|(session, why)| (*session, why.clone())).collect(),
-            damage: replayed.damage,
-        };
-        let mut deleted = Deleted::default();
-        judged.deleted.into_iter().for_each(|session| deleted.add(session));
-        let quarantined = quarantined.into_iter().collect();
-        let start = Start { records: judged.records, quarantined, touched: judged.touched, full: replayed.full, segment, number };
-        let tail = Arc::new(Tail::new(Arc::clone(&files), places.journal.clone(), limits.cache, start));
-        let journal = journal::Journal::new(Arc::clone(&files), places.journal.clone(), boot, limits, replayed.position);
-        let behind = Arc::new(Behind {
-            files,
-            shelves,
-            projector,
-            clock,
-            places,
-            limits,
-            tail: Arc::clone(&tail),
-            slot: shelf::Slot::new(ready.shelf),
-            told: status::Told::default(),
-            damaged: replayed.damaged,
-            turn: StdMutex::new(()),
-            checkpoints: StdMutex::new(()),
-        });
-        behind.tell(&opened);
-        let reader = Reader::new(Arc::clone(&behind));
-        let trouble = Arc::new(OnceLock::new());
-        let committer = Committer::new(journal, tail, reader.clone(), limits, deleted, Arc::clone(&trouble));
-        // Bounded by `room`, whose permits travel with the requests.
-        let (sender, queue) = mpsc::channel();
-        let room = Arc::new(Semaphore::new(limits.queue_units as usize));
-        let shared = Shared { queue: sender, room, queue_units: limits.queue_units, behind, reader, trouble, threads: Mutex::new(None) };
-        Ok((Store { shared: Arc::new(shared) }, opened, Stepper { committer, queue }))
+        Ok(Prepared { setup, replayed })
     }
 
     /// Hands a batch to the commit thread, waiting while its queue is full. Everything else is told to `waiter`, whose last
@@ -232,6 +174,10 @@ impl Store {
     /// comes with the number after the last that was kept.
     pub async fn append(&self, batch: Batch, waiter: Waiter) {
         let told = Told::new(waiter);
+        let batch = match self.with_large_kept(batch).await {
+            Ok(batch) => batch,
+            Err(reason) => return told.end(Commit::Failed(reason)),
+        };
         let bytes = batch.events.iter().map(Bytes::len).sum::<usize>();
         if let Some(room) = self.room(1 + bytes / limits::QUEUE_UNIT).await {
             self.request(Request::Append { batch, told, room });
@@ -403,6 +349,21 @@ impl Store {
         outcome.and(closed)
     }
 
+    /// Large events are in files of their own, durably, before anything names them; the commit thread never waits for one.
+    async fn with_large_kept(&self, batch: Batch) -> Result<Batch, String> {
+        let behind = Arc::clone(&self.shared.behind);
+        if !batch.events.iter().any(|event| blobs::is_large(event, behind.limits.blob)) {
+            return Ok(batch);
+        }
+        let keep = move || {
+            let Batch { session, events, .. } = &batch;
+            let kept = events.iter().map(|event| blobs::keep(behind.files.as_ref(), &behind.places, *session, event, behind.limits.blob));
+            let events = kept.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+            Ok(Batch { events, ..batch })
+        };
+        tokio::task::spawn_blocking(keep).await.unwrap_or_else(|error| Err(format!("keeping a large value ended unexpectedly: {error}")))
+    }
+
     /// `None` when the store has stopped.
     async fn room(&self, units: usize) -> Option<OwnedSemaphorePermit> {
         let units = u32::try_from(units).unwrap_or(u32::MAX).min(self.shared.queue_units);
@@ -412,6 +373,99 @@ impl Store {
     /// A request that nobody takes any more tells its waiter by being dropped.
     fn request(&self, request: Request) {
         let _ = self.shared.queue.send(request);
+    }
+}
+
+/// A store whose journal is replayed.
+pub struct Prepared {
+    setup: Setup,
+    replayed: open::Replayed,
+}
+
+impl Prepared {
+    /// Opens the database behind the journal, or builds it anew, which may take a while, and starts the threads. Blocks.
+    ///
+    /// # Errors
+    /// The database can neither be opened nor built. That it was lost is no error: `Opened` says so.
+    pub fn open(self) -> Result<(Store, Opened), OpenError> {
+        let (store, opened, Stepper { committer, queue }) = self.assemble()?;
+        let shared = &store.shared;
+        let threads = start_threads(&shared.behind, &shared.reader, committer, queue).map_err(|source| OpenError::Thread { source })?;
+        // Nobody else has the handle yet.
+        if let Ok(mut slot) = shared.threads.try_lock() {
+            *slot = Some(threads);
+        }
+        Ok((store, opened))
+    }
+
+    /// Everything but the threads.
+    fn assemble(self) -> Result<(Store, Opened, Stepper), OpenError> {
+        let Prepared { setup, replayed } = self;
+        let Setup { places, files, shelves, projector, clock, boot, limits } = setup;
+        let sources = rebuild::Sources {
+            files: files.as_ref(),
+            places: &places,
+            projector: projector.as_ref(),
+            batch: limits.apply_bytes,
+            blob: limits.blob,
+        };
+        let ready = opening::open(shelves.as_ref(), sources, &replayed, clock.now())?;
+        let database = |error: shelf::ShelfError| OpenError::Database { path: places.db.clone(), why: error.to_string() };
+        let mut judged = replayed.judge(ready.applied, |session| opening::end_of(ready.shelf.as_ref(), session)).map_err(database)?;
+        for rebuild::Doubtful { session, why, known } in ready.doubtful {
+            let end = match judged.ends.get(&session) {
+                Some(end) => *end,
+                None => match opening::end_of(ready.shelf.as_ref(), session).map_err(database)? {
+                    open::End::At(end) => end,
+                    open::End::Unknown => Seq::ZERO,
+                },
+            };
+            if end < known && !judged.deleted.contains(&session) {
+                judged.set_apart(session, why);
+            }
+        }
+        let (number, segment) = (replayed.number(), replayed.position.segment.number);
+        let mut quarantined = ready.quarantined;
+        for (session, why) in judged.damaged {
+            group::mark_quarantined(ready.shelf.as_ref(), session, &why).map_err(database)?;
+            quarantined.entry(session).or_insert(why);
+        }
+        quarantined.retain(|session, _| !judged.deleted.contains(session));
+        let opened = Opened {
+            rebuilt: ready.rebuilt,
+            cut: replayed.cut,
+            quarantined: quarantined.iter().map(|(session, why)| (*session, why.clone())).collect(),
+            damage: replayed.damage,
+        };
+        let mut deleted = Deleted::default();
+        judged.deleted.into_iter().for_each(|session| deleted.add(session));
+        let quarantined = quarantined.into_iter().collect();
+        let start = Start { records: judged.records, quarantined, touched: judged.touched, full: replayed.full, segment, number };
+        let tail = Arc::new(Tail::new(Arc::clone(&files), places.journal.clone(), limits.cache, start));
+        let journal = journal::Journal::new(Arc::clone(&files), places.journal.clone(), boot, limits, replayed.position);
+        let behind = Arc::new(Behind {
+            files,
+            shelves,
+            projector,
+            clock,
+            places,
+            limits,
+            tail: Arc::clone(&tail),
+            slot: shelf::Slot::new(ready.shelf),
+            told: status::Told::default(),
+            damaged: replayed.damaged,
+            turn: StdMutex::new(()),
+            checkpoints: StdMutex::new(()),
+        });
+        behind.tell(&opened);
+        let reader = Reader::new(Arc::clone(&behind));
+        let trouble = Arc::new(OnceLock::new());
+        let committer = Committer::new(journal, tail, reader.clone(), limits, deleted, Arc::clone(&trouble));
+        // Bounded by `room`, whose permits travel with the requests.
+        let (sender, queue) = mpsc::channel();
+        let room = Arc::new(Semaphore::new(limits.queue_units as usize));
+        let shared = Shared { queue: sender, room, queue_units: limits.queue_units, behind, reader, trouble, threads: Mutex::new(None) };
+        Ok((Store { shared: Arc::new(shared) }, opened, Stepper { committer, queue }))
     }
 }
 
@@ -435,7 +489,17 @@ fn close(shared: &Shared, threads: Threads) -> Result<(), ShutdownError> {
     let committed = threads.commit.join();
     let behind = &shared.behind;
     let brought = match behind.tail.is_behind() {
-        true => checkpoint::checkpoint(behind, &shared.reader).map_err(|error| ShutdownError::Unclean(error.to_string())),
+        true => {
+            let patience = checkpoint::Patience::Until(Instant::now() + limits::LAST_CHECKPOINT);
+            match checkpoint::checkpoint_within(behind, &shared.reader, patience) {
+                Ok(()) => Ok(()),
+                Err(error @ CheckpointError::Cut) => {
+                    tracing::info!(%error, "the last checkpoint");
+                    Ok(())
+                }
+                Err(error) => Err(ShutdownError::Unclean(error.to_string())),
+            }
+        }
         false => Ok(()),
     };
     behind.tail.end();

@@ -9,6 +9,7 @@ use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 
 use super::apply::Behind;
+use super::blobs::{self, BlobError};
 use super::group::{self, GroupError};
 use super::index::{Row, Stored};
 use super::keys::{self, Label};
@@ -83,7 +84,7 @@ pub struct Most {
 impl Most {
     /// What is left of it beside a part; nothing if nothing is.
     fn less(self, part: &[(Seq, Bytes)]) -> Option<Most> {
-        let bytes: usize = part.iter().map(|(_, event)| event.len()).sum();
+        let bytes: usize = part.iter().map(|(_, event)| blobs::len_of(event)).sum();
         let rest = Most { events: self.events - part.len().min(self.events), bytes: self.bytes.saturating_sub(bytes) };
         (!part.is_empty() && rest.events > 0 && rest.bytes > 0).then_some(rest)
     }
@@ -112,7 +113,7 @@ impl Reader {
                 found.extend(self.look_after(session, *last, rest)?);
                 found = page(found.into_iter(), most.events, most.bytes);
             }
-            Ok(found)
+            self.real(session, found)
         })
     }
 
@@ -122,7 +123,7 @@ impl Reader {
     /// As `after`; also `Damaged`.
     pub fn after_once(&self, session: SessionId, after: Seq, most: Most) -> Result<Vec<(Seq, Bytes)>, ReadError> {
         for _ in 0..ATTEMPTS {
-            match self.look_after(session, after, most) {
+            match self.look_after(session, after, most).and_then(|page| self.real(session, page)) {
                 Ok(page) => return Ok(page),
                 Err(Snag::Moved) => {}
                 Err(snag) => return Err(final_word(snag)),
@@ -144,7 +145,7 @@ impl Reader {
                 found = page(older.into_iter().rev(), most.events, most.bytes);
                 found.reverse();
             }
-            Ok(found)
+            self.real(session, found)
         })
     }
 
@@ -313,6 +314,19 @@ impl Reader {
         }
     }
 
+    /// Large events, read from their files.
+    fn real(&self, session: SessionId, page: Vec<(Seq, Bytes)>) -> Result<Vec<(Seq, Bytes)>, Snag> {
+        let real =
+            page.into_iter().map(|(seq, stored)| match blobs::fetch(self.behind.files.as_ref(), &self.behind.places, session, &stored) {
+                Ok(event) => Ok((seq, event)),
+                Err(error @ BlobError::Damaged { .. }) => Err(Snag::Session { session, why: format!("event {seq}: {error}") }),
+                Err(error @ (BlobError::Read { .. } | BlobError::Write { .. })) => {
+                    Err(Snag::Final(ReadError::Damaged { session, why: error.to_string() }))
+                }
+            });
+        real.collect()
+    }
+
     fn exists(&self, session: SessionId) -> Result<Vec<(Seq, Bytes)>, Snag> {
         let known = self.behind.tail.last_seq(session).is_some() || self.row_in_database(session)?.is_some();
         if known { Ok(Vec::new()) } else { Err(Snag::Final(ReadError::NotFound { session })) }
@@ -335,7 +349,7 @@ impl Reader {
                 match (keys::seq_of(key).filter(|seq| due(*seq)), keys::unframe(key, value)) {
                     (Some(seq), Ok(event)) => {
                         found.push((seq, Bytes::copy_from_slice(event)));
-                        bytes += event.len();
+                        bytes += blobs::len_of(event);
                     }
                     (None, _) => bad = Some(format!("an event before or behind {before:?} is gone")),
                     (Some(seq), Err(why)) => bad = Some(format!("event {seq}: {why}")),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use agentd_types::{Seq, SessionId};
 
+use super::blobs::{self, BlobError, Kept};
 use super::cold::{self, ColdError, Ending};
 use super::file::FileSystem;
 use super::group::{Group, GroupError};
@@ -22,6 +23,18 @@ pub struct Sources<'a> {
     pub projector: &'a dyn Projector,
     /// A batch is closed once it holds this many bytes.
     pub batch: usize,
+    /// An event of more bytes has a file of its own.
+    pub blob: usize,
+}
+
+impl Sources<'_> {
+    /// An event of a cold copy, with its file if it is large.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn kept(&self, session: SessionId, event: bytes::Bytes) -> Result<Kept, BlobError> {
+        blobs::ensure(self.files, self.places, session, event, self.blob)
+    }
 }
 
 /// Why nothing was built.
@@ -29,6 +42,8 @@ pub struct Sources<'a> {
 pub enum RebuildError {
     #[error(transparent)]
     Cold(#[from] ColdError),
+    #[error(transparent)]
+    Blob(#[from] BlobError),
     #[error(transparent)]
     Shelf(#[from] ShelfError),
     #[error(transparent)]
@@ -75,7 +90,7 @@ pub fn from_cold(shelf: &dyn Shelf, sources: Sources<'_>) -> Result<Built, Rebui
     for session in sessions {
         let ending = cold::each_event::<RebuildError>(sources.files, archive, session, sources.projector, |seq, event| {
             built.events += 1;
-            group.events(session, seq, &[event])?;
+            group.events(session, seq, &[sources.kept(session, event)?])?;
             if group.weight() >= sources.batch {
                 std::mem::replace(&mut group, Group::new(shelf, sources.projector)?).finish()?;
                 group = Group::new(shelf, sources.projector)?;

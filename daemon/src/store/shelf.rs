@@ -28,17 +28,6 @@ pub enum Change {
     Remove(Vec<u8>),
 }
 
-impl Change {
-    /// Bytes it takes, about.
-    #[must_use]
-    pub fn weight(&self) -> usize {
-        match self {
-            Change::Set(key, value) => key.len() + value.len(),
-            Change::Remove(key) => key.len(),
-        }
-    }
-}
-
 /// Which end of a range comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {

@@ -8,10 +8,20 @@ use agentd_types::{SessionId, Timestamp};
 
 use super::limits::TOLD;
 
+/// How much a person should care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// In the order of things.
+    Note,
+    /// It should not have happened, though it was dealt with.
+    Attention,
+}
+
 /// Something a person should know of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Happened {
     pub at: Timestamp,
+    pub weight: Weight,
     pub text: String,
 }
 
@@ -37,12 +47,12 @@ pub struct Status {
 pub struct Told(Mutex<VecDeque<Happened>>);
 
 impl Told {
-    pub fn say(&self, at: Timestamp, text: String) {
+    pub fn say(&self, at: Timestamp, weight: Weight, text: String) {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() == TOLD {
             told.pop_front();
         }
-        told.push_back(Happened { at, text });
+        told.push_back(Happened { at, weight, text });
     }
 
     #[must_use]

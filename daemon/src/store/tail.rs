@@ -17,6 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use agentd_types::{Seq, SessionId};
 use bytes::Bytes;
 
+use super::blobs;
 use super::file::FileSystem;
 use super::journal::Place;
 use super::limits::PAGE_RECORDS;
@@ -347,7 +348,7 @@ impl Need {
 pub(super) fn page(events: impl Iterator<Item = (Seq, Bytes)>, max_events: usize, max_bytes: usize) -> Vec<(Seq, Bytes)> {
     let mut bytes = 0;
     let fits = |(at, (_, event)): &(usize, (Seq, Bytes))| {
-        bytes += event.len();
+        bytes += blobs::len_of(event);
         *at == 0 || bytes <= max_bytes
     };
     events.take(max_events).enumerate().take_while(fits).map(|(_, event)| event).collect()

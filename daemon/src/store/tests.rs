@@ -60,7 +60,7 @@ pub(super) fn small() -> Limits {
 
 /// The same, with checkpoints as often as they go.
 pub(super) fn busy() -> Limits {
-    Limits { full_segments: 1, segments: 4, settle: Duration::from_millis(1), retry: Duration::from_millis(1), ..small() }
+    Limits { blob: 2000, full_segments: 1, segments: 4, settle: Duration::from_millis(1), retry: Duration::from_millis(1), ..small() }
 }
 
 /// Drives the few futures of the store.

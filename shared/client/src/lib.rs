@@ -29,5 +29,7 @@ pub use connect::{Connection, Place};
 pub use error::{ClientError, Kind};
 pub use printable::printable;
 pub use probe::{Probe, probe};
-pub use requests::{DaemonInfo, InterruptOutcome, NewSession, PermissionRow, QuestionRow, Receipt, Submission};
+pub use requests::{
+    DaemonInfo, InterruptOutcome, NewSession, PermissionRow, QuestionRow, Receipt, StoreEvent, StoreStatus, Submission, Weight,
+};
 pub use streamed::{Piece, Rest, Streamed};

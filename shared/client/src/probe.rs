@@ -79,6 +79,9 @@ pub(crate) fn info(answer: v1::GetDaemonInfoResponse) -> Result<DaemonInfo, Clie
         provider_key_source: answer.provider_key_source,
         sessions: answer.sessions,
         state: state.to_owned(),
+        provider: answer.provider,
+        provider_base_url: answer.provider_base_url,
+        provider_problem: answer.provider_problem,
     })
 }
 

@@ -68,4 +68,41 @@ pub struct DaemonInfo {
     pub sessions: u64,
     /// `opening`, `ready` or `draining`.
     pub state: String,
+    /// Who would be asked for the default model; empty = nobody can be.
+    pub provider: String,
+    /// Where; empty without a server.
+    pub provider_base_url: String,
+    /// Why nobody can be asked; empty when somebody can.
+    pub provider_problem: String,
+}
+
+/// Whether something that happened should not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    Note,
+    Attention,
+}
+
+/// Something that happened to the daemon's store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreEvent {
+    pub at: Timestamp,
+    pub weight: Weight,
+    pub text: String,
+}
+
+/// How the daemon's store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreStatus {
+    /// Empty when all is well.
+    pub trouble: String,
+    /// Since the daemon started, oldest first.
+    pub events: Vec<StoreEvent>,
+    /// Sessions that are kept apart (their ids), and why.
+    pub quarantined: Vec<(String, String)>,
+    /// Folders of damaged databases.
+    pub set_aside: Vec<String>,
+    pub sessions: u64,
+    pub segments: u64,
+    pub database_bytes: u64,
 }

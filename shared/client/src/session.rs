@@ -18,7 +18,7 @@ use agentd_types::{AbsPath, Event, RequestId, Seq, SubmissionId, Timestamp};
 use crate::connect::{Connection, LARGEST, field};
 use crate::error::{ClientError, Kind};
 use crate::patience::{Again, Patience};
-use crate::requests::{InterruptOutcome, NewSession, PermissionRow, QuestionRow, Receipt, Submission};
+use crate::requests::{InterruptOutcome, NewSession, PermissionRow, QuestionRow, Receipt, StoreEvent, StoreStatus, Submission, Weight};
 
 type Result<T> = std::result::Result<T, ClientError>;
 
@@ -183,12 +183,36 @@ impl Connection {
         Ok((events, Seq(answer.last_seq)))
     }
 
+    /// How the daemon's store is.
+    pub async fn store_status(&self) -> Result<StoreStatus> {
+        let request = self.request(v1::GetStoreStatusRequest {});
+        Ok(store_status(AdminClient::new(self.channel.clone()).get_store_status(request).await?.into_inner()))
+    }
+
+    /// Has the store's database built anew; returns when that is done, which may take a while.
+    pub async fn rebuild_store(&self) -> Result<StoreStatus> {
+        let answer = AdminClient::new(self.channel.clone()).rebuild_store(self.request(v1::RebuildStoreRequest {})).await?;
+        Ok(store_status(field("status", answer.into_inner().status)?))
+    }
+
     /// Asks the daemon to go down, giving running rounds `grace`.
     pub async fn drain(&self, grace: Duration) -> Result<()> {
         let deadline_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
         AdminClient::new(self.channel.clone()).drain(self.request(v1::DrainRequest { deadline_ms })).await?;
         Ok(())
     }
+}
+
+fn store_status(answer: v1::GetStoreStatusResponse) -> StoreStatus {
+    let v1::GetStoreStatusResponse { trouble, events, quarantined, set_aside, sessions, segments, database_bytes } = answer;
+    let event = |event: v1::StoreEvent| StoreEvent {
+        at: Timestamp(event.at_ms),
+        weight: if event.attention { Weight::Attention } else { Weight::Note },
+        text: event.text,
+    };
+    let events = events.into_iter().map(event).collect();
+    let quarantined = quarantined.into_iter().map(|it| (it.session_id, it.reason)).collect();
+    StoreStatus { trouble, events, quarantined, set_aside, sessions, segments, database_bytes }
 }
 
 fn question_row(row: v1::QuestionRow) -> Result<QuestionRow> {

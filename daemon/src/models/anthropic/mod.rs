@@ -149,6 +149,12 @@ impl AnthropicProvider {
         self.failure(class, &format!("{text}{hint}"))
     }
 
+    /// Where it asks.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        self.config.base.to_string()
+    }
+
     fn failure(&self, class: ErrorClass, what: &str) -> ModelError {
         error::failure(&self.config.base, class, what)
     }

@@ -25,7 +25,7 @@ use crate::lock::Lock;
 use crate::rpc::Stage;
 use crate::sessions::handle::Call;
 use crate::sessions::registry::Ask;
-use crate::sessions::request::{Listed, SubmitReceipt};
+use crate::sessions::request::{Listed, StoreStatus, SubmitReceipt, Weight};
 use crate::sessions::{Registry, SessionError, SessionHandle};
 
 const ID: SessionId = SessionId::from_u128(0x0198_c0de);
@@ -56,6 +56,9 @@ impl World {
             data_dir: AbsPath::new("/data").unwrap(),
             default_model: "claude".into(),
             provider_key_source: "settings".into(),
+            provider: "anthropic".into(),
+            provider_base_url: "https://example.org".into(),
+            provider_problem: String::new(),
         };
         let (stage, staged) = watch::channel(Stage::Opening);
         let (drain, drains) = mpsc::channel(1);
@@ -313,4 +316,26 @@ async fn the_api_describes_itself_in_both_versions() {
     for service in ["agent.v1.Sessions", "agent.v1.Events", "agent.v1.Admin", "grpc.health.v1.Health"] {
         assert!(answer.contains(service) && alpha.contains(service), "{service}");
     }
+}
+
+#[tokio::test]
+async fn a_rebuilt_store_says_how_it_is() {
+    let world = World::new().await;
+    let mut asked = world.ready();
+    let registry = tokio::spawn(async move {
+        let Some(Ask::RebuildStore { reply }) = asked.recv().await else { panic!("not a rebuild") };
+        reply.send(Ok(())).unwrap();
+        let Some(Ask::StoreStatus { reply }) = asked.recv().await else { panic!("not a status") };
+        let happened = vec![crate::store::Happened { at: Timestamp(7), weight: Weight::Attention, text: "it was lost".into() }];
+        let quarantined = vec![(ID, "damaged".to_owned())];
+        let aside = vec!["/data/db.damaged-1".into()];
+        reply.send(Ok(StoreStatus { trouble: None, happened, quarantined, aside, sessions: 3, segments: 1, database_bytes: 9 })).unwrap();
+    });
+    let answer = AdminClient::new(world.channel.clone()).rebuild_store(v1::RebuildStoreRequest {}).await.unwrap().into_inner();
+    let status = answer.status.unwrap();
+    assert_eq!((status.trouble.as_str(), status.sessions, status.segments, status.database_bytes), ("", 3, 1, 9));
+    assert_eq!(status.events, [v1::StoreEvent { at_ms: 7, text: "it was lost".into(), attention: true }]);
+    assert_eq!(status.quarantined[0].session_id, ID.to_string());
+    assert_eq!(status.set_aside, ["/data/db.damaged-1"]);
+    registry.await.unwrap();
 }

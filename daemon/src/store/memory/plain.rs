@@ -32,8 +32,11 @@ impl Projector for Plain {
     }
 
     fn write_line(&self, seq: Seq, event: &Bytes) -> Vec<u8> {
-        let hex: String = event.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{{\"seq\":{seq},\"hex\":\"{hex}\"}}").into_bytes()
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut line = format!("{{\"seq\":{seq},\"hex\":\"").into_bytes();
+        line.extend(event.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]));
+        line.extend_from_slice(b"\"}");
+        line
     }
 
     fn read_line(&self, line: &[u8]) -> Result<(Seq, Bytes), String> {

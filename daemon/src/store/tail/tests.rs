@@ -129,6 +129,8 @@ fn neighbours_are_read_with_one_call() {
     let files = files.after_kill();
     files.hold_batches();
     let store = Store::open(files.setup(boot(), small())).expect("it opens").0;
+    // The applier reads the journal, too: it has done so when its batch is held.
+    files.wait_for_held_batch();
     let page = store.read_after(session(1), Seq::ZERO, 6, 1000).expect("a page");
     assert_eq!(page.len(), 6);
     files.fail(Operation::Read, io::ErrorKind::Other);

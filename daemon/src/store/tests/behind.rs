@@ -264,3 +264,62 @@ fn memory_keeps_nothing_of_sessions_at_rest() {
     assert_eq!(again.shared.behind.tail.index().sessions.len(), 0);
     assert_eq!(again.count().expect("read"), 200);
 }
+
+fn blob_folder(id: SessionId) -> PathBuf {
+    Path::new("/blobs").join(id.to_string())
+}
+
+#[test]
+fn large_events_are_files_until_their_session_is_deleted() {
+    let files = MemoryFiles::new();
+    let (store, _) = open_within(&files, boot(), Limits { blob: 500, ..small() });
+    let large = ["l".repeat(501), "m".repeat(9000)];
+    put(&store, session(1), 1, &["begins", &large[0]]);
+    put(&store, session(1), 3, &[&large[1], "ends"]);
+    let expected = ["begins", &large[0], &large[1], "ends"];
+    assert_eq!(all(&store, session(1)), expected);
+    assert_eq!(store.read_after(session(1), Seq::ZERO, 10, 1000).expect("a page").len(), 2, "pages count what is read");
+    assert_eq!(files.list(&blob_folder(session(1))).expect("a list").len(), 2);
+    assert!(files.content(&first_segment()).len() < 3000, "the journal has references");
+    assert_eq!(sessions(&store), [(session(1), Seq(4))]);
+    for lost in [false, true] {
+        let files = files.after_power_loss(&mut |_| 0);
+        if lost {
+            files.lose_database(db());
+        }
+        assert_eq!(all(&open(&files).0, session(1)), expected);
+    }
+    store.checkpoint().expect("a checkpoint");
+    // The cold copy has them whole: a lost file comes back from there.
+    for name in files.list(&blob_folder(session(1))).expect("a list") {
+        files.damage(&blob_folder(session(1)).join(name), vec![0; 501]);
+    }
+    assert_eq!(all(&store, session(1)), expected);
+    let lost = files.after_kill();
+    lost.lose_database(db());
+    for name in lost.list(&blob_folder(session(1))).expect("a list") {
+        FileSystem::remove(&lost, &blob_folder(session(1)).join(name)).expect("removed");
+    }
+    assert_eq!(all(&open(&lost).0, session(1)), expected);
+    forget(&store, session(1));
+    store.checkpoint().expect("a checkpoint");
+    assert_eq!(files.list(&blob_folder(session(1))).map_err(|error| error.kind()), Err(ErrorKind::NotFound));
+}
+
+#[test]
+fn a_large_event_that_is_lost_before_its_cold_copy_sets_its_session_apart_alone() {
+    let files = MemoryFiles::new();
+    let (store, _) = open_within(&files, boot(), Limits { blob: 500, ..small() });
+    put(&store, session(1), 1, &["begins", &"l".repeat(501)]);
+    put(&store, session(2), 1, &["b"]);
+    let files = files.after_kill();
+    for name in files.list(&blob_folder(session(1))).expect("a list") {
+        FileSystem::remove(&files, &blob_folder(session(1)).join(name)).expect("removed");
+    }
+    let (store, opened) = open(&files);
+    assert_eq!(opened.sessions, [(session(2), Seq(1))]);
+    let refused = store.read_after(session(1), Seq::ZERO, 10, 1000).expect_err("lost").to_string();
+    assert!(refused.contains("quarantined") && refused.contains("large value"), "{refused}");
+    store.checkpoint().expect("a checkpoint");
+    assert_eq!(all(&store, session(2)), ["b"]);
+}

@@ -77,6 +77,14 @@ impl Admin for Fake {
     async fn drain(&self, _: Request<v1::DrainRequest>) -> Result<Response<v1::DrainResponse>, Status> {
         Err(Status::unimplemented("drain"))
     }
+
+    async fn get_store_status(&self, _: Request<v1::GetStoreStatusRequest>) -> Result<Response<v1::GetStoreStatusResponse>, Status> {
+        Err(Status::unimplemented("store"))
+    }
+
+    async fn rebuild_store(&self, _: Request<v1::RebuildStoreRequest>) -> Result<Response<v1::RebuildStoreResponse>, Status> {
+        Err(Status::unimplemented("rebuild"))
+    }
 }
 
 #[tonic::async_trait]
