@@ -33,6 +33,8 @@ pub struct Limits {
     pub settle: Duration,
     /// How long applier and checkpoint wait after a failure before they try again.
     pub retry: Duration,
+    /// The applier lets records gather for so long, unless somebody waits for them or a batch is full.
+    pub gather: Duration,
     /// At most this many records share one batch of the database.
     pub apply_records: usize,
     /// A batch of the database is closed once it holds this many bytes.
@@ -98,6 +100,7 @@ impl Default for Limits {
             segments: 8,
             settle: Duration::from_secs(5),
             retry: Duration::from_secs(1),
+            gather: Duration::from_millis(20),
             apply_records: 256,
             apply_bytes: 1024 * 1024,
         }

@@ -441,7 +441,7 @@ impl Prepared {
         judged.deleted.into_iter().for_each(|session| deleted.add(session));
         let quarantined = quarantined.into_iter().collect();
         let start = Start { records: judged.records, quarantined, touched: judged.touched, full: replayed.full, segment, number };
-        let tail = Arc::new(Tail::new(Arc::clone(&files), places.journal.clone(), limits.cache, start));
+        let tail = Arc::new(Tail::new(Arc::clone(&files), places.journal.clone(), &limits, start));
         let journal = journal::Journal::new(Arc::clone(&files), places.journal.clone(), boot, limits, replayed.position);
         let behind = Arc::new(Behind {
             files,

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use super::blobs;
 use super::file::FileSystem;
 use super::journal::Place;
-use super::limits::PAGE_RECORDS;
+use super::limits::{Limits, PAGE_RECORDS};
 use super::record::BadRecord;
 
 pub use progress::{Freed, Stuck, Touched};
@@ -75,6 +75,8 @@ pub struct Tail {
     files: Arc<dyn FileSystem>,
     dir: PathBuf,
     cache: usize,
+    /// So many records make a batch of the database.
+    batch: usize,
     index: Mutex<Index>,
     /// The applier has something to do.
     work: Condvar,
@@ -125,18 +127,20 @@ pub enum Found {
 impl Tail {
     /// Over what opening found: `records` wait for the database, in order; segments before `segment` are full.
     #[must_use]
-    pub fn new(files: Arc<dyn FileSystem>, dir: PathBuf, cache: usize, start: Start) -> Tail {
+    pub fn new(files: Arc<dyn FileSystem>, dir: PathBuf, limits: &Limits, start: Start) -> Tail {
         let mut index = Index { quarantined: start.quarantined, ..Index::default() };
         index.progress.start(start.full, start.segment, start.number, start.touched);
         for (place, what) in start.records {
             index.take(place, what, None);
         }
-        Tail { files, dir, cache, index: Mutex::new(index), work: Condvar::new(), progress: Condvar::new() }
+        let (cache, batch) = (limits.cache, limits.apply_records);
+        Tail { files, dir, cache, batch, index: Mutex::new(index), work: Condvar::new(), progress: Condvar::new() }
     }
 
     /// Makes what was synced visible, in order.
     pub fn publish(&self, committed: Vec<Committed>) {
         let mut index = self.index();
+        let (idle, behind) = (index.queue.is_empty(), index.progress.marks());
         for item in committed {
             match item {
                 Committed::Events { session, first, events, place } => {
@@ -151,9 +155,15 @@ impl Tail {
             }
         }
         index.evict(self.cache);
+        // Nobody is woken who would only look and wait on: an append wakes its own caller and nobody else.
+        let (work, progress) = (idle || index.queue.len() >= self.batch, behind != index.progress.marks());
         drop(index);
-        self.work.notify_all();
-        self.progress.notify_all();
+        if work {
+            self.work.notify_all();
+        }
+        if progress {
+            self.progress.notify_all();
+        }
     }
 
     /// The last committed event of a session, if it is known here.

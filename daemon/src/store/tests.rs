@@ -54,6 +54,7 @@ pub(super) fn small() -> Limits {
         full_segments: usize::MAX,
         segments: usize::MAX,
         settle: Duration::from_secs(3600),
+        gather: Duration::ZERO,
         ..Limits::default()
     }
 }

@@ -98,6 +98,11 @@ impl Progress {
         }
     }
 
+    /// What a checkpoint waits for to change.
+    pub(super) fn marks(&self) -> (usize, bool) {
+        (self.full.len(), self.touched.is_empty())
+    }
+
     pub(super) fn gets_on(&mut self) {
         self.stuck = None;
     }
@@ -119,7 +124,12 @@ impl Tail {
 
     fn wait_for(&self, upto: u64, patience: Duration) -> Result<(), Stuck> {
         let waits = |index: &mut super::Index| index.queue.popped() < upto && index.progress.stuck.is_none() && !index.progress.over;
-        let (index, _) = self.progress.wait_timeout_while(self.index(), patience, waits).unwrap_or_else(PoisonError::into_inner);
+        let mut index = self.index();
+        if waits(&mut index) {
+            index.queue.want(upto);
+            self.work.notify_all();
+        }
+        let (index, _) = self.progress.wait_timeout_while(index, patience, waits).unwrap_or_else(PoisonError::into_inner);
         match &index.progress.stuck {
             _ if index.queue.popped() >= upto => Ok(()),
             Some(why) => Err(Stuck(why.clone())),
@@ -170,19 +180,18 @@ impl Tail {
             if index.progress.full.len() >= full {
                 return true;
             }
-            let behind = !index.progress.touched.is_empty();
-            let before = index.progress.number;
-            if behind {
-                let quiet =
-                    |index: &mut super::Index| index.progress.number == before && index.progress.full.len() < full && !index.progress.over;
-                let (woken, timeout) = self.progress.wait_timeout_while(index, settle, quiet).unwrap_or_else(PoisonError::into_inner);
-                if timeout.timed_out() {
-                    return true;
-                }
-                index = woken;
-            } else {
+            if index.progress.touched.is_empty() {
                 index = self.progress.wait(index).unwrap_or_else(PoisonError::into_inner);
+                continue;
             }
+            // Appends do not wake it: whether any came shows afterwards.
+            let before = index.progress.number;
+            let waits = |index: &mut super::Index| index.progress.full.len() < full && !index.progress.over;
+            let (woken, timeout) = self.progress.wait_timeout_while(index, settle, waits).unwrap_or_else(PoisonError::into_inner);
+            if timeout.timed_out() && woken.progress.number == before {
+                return true;
+            }
+            index = woken;
         }
     }
 

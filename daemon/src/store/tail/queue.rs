@@ -62,6 +62,13 @@ pub enum Work {
     Over,
 }
 
+/// Whether records had their time to gather.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gathered {
+    Yes,
+    No,
+}
+
 #[derive(Default)]
 pub(super) struct Queue {
     records: VecDeque<Waiting>,
@@ -69,12 +76,30 @@ pub(super) struct Queue {
     /// How many records were ever pushed and popped.
     pushed: u64,
     popped: u64,
+    /// Somebody waits until this many were popped.
+    wanted: u64,
 }
 
 impl Queue {
     pub(super) fn push(&mut self, waiting: Waiting) {
         self.records.push_back(waiting);
         self.pushed += 1;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(super) fn want(&mut self, upto: u64) {
+        self.wanted = self.wanted.max(upto);
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.popped < self.wanted
     }
 
     pub(super) fn pushed(&self) -> u64 {
@@ -90,6 +115,7 @@ impl Tail {
     /// Waits until there is something to do. `pause`: not before this long, unless it is an order.
     pub fn next_work(&self, limits: &Limits, pause: Option<Duration>) -> Work {
         let mut index = self.index();
+        let mut gathered = Gathered::No;
         if let Some(pause) = pause {
             let idle = |index: &mut super::Index| index.queue.orders.is_empty() && !index.progress.is_over();
             index = self.work.wait_timeout_while(index, pause, idle).unwrap_or_else(PoisonError::into_inner).0;
@@ -101,10 +127,22 @@ impl Tail {
             if index.progress.is_over() {
                 return Work::Over;
             }
-            if !index.queue.records.is_empty() {
+            let full = index.queue.records.len() >= limits.apply_records;
+            if !index.queue.records.is_empty() && (full || gathered == Gathered::Yes || index.queue.is_wanted()) {
                 return Work::Apply(index.next_records(limits));
             }
-            index = self.work.wait(index).unwrap_or_else(PoisonError::into_inner);
+            if index.queue.records.is_empty() {
+                index = self.work.wait(index).unwrap_or_else(PoisonError::into_inner);
+            } else {
+                let gathers = |index: &mut super::Index| {
+                    index.queue.records.len() < limits.apply_records
+                        && index.queue.orders.is_empty()
+                        && !index.queue.is_wanted()
+                        && !index.progress.is_over()
+                };
+                index = self.work.wait_timeout_while(index, limits.gather, gathers).unwrap_or_else(PoisonError::into_inner).0;
+                gathered = Gathered::Yes;
+            }
         }
     }
 
