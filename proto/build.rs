@@ -6,11 +6,12 @@ use std::{env, fs};
 
 use prost::Message;
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "agent/v1/message.proto",
     "agent/v1/sessions.proto",
     "agent/v1/queue.proto",
     "agent/v1/permissions.proto",
+    "agent/v1/tasks.proto",
     "agent/v1/event.proto",
     "agent/v1/events.proto",
     "agent/v1/admin.proto",

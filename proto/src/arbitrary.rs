@@ -12,9 +12,10 @@ use agentd_types::system::{
     ApiRetry, Frame, Init, InterruptReason, LoopRecord, ModelFallback, Partial, PartialPiece, RecoveryOutcome, SessionChanges, System,
     ToolStarted,
 };
+use agentd_types::task::{Placement, Task, TaskChange, TaskEnd, TaskKind, TaskOutcome, TaskStart};
 use agentd_types::{
-    AbsPath, AgentId, Block, Body, CommandId, Event, Json, MessageId, Money, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp,
-    ToolUseId, Usage,
+    AbsPath, AgentId, Block, Body, CommandId, Event, Json, MessageId, Money, Origin, RequestId, Seq, SessionId, SubmissionId, TaskId,
+    Timestamp, ToolUseId, Usage,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -34,6 +35,7 @@ id!(command, CommandId);
 id!(request, RequestId);
 id!(message, MessageId);
 id!(agent, AgentId);
+id!(task_id, TaskId);
 
 fn text() -> impl Strategy<Value = String> {
     any::<String>()
@@ -252,6 +254,42 @@ fn answered() -> impl Strategy<Value = Answered> {
     (request(), reply, origin()).prop_map(|(id, reply, by)| Answered { id, reply, by })
 }
 
+fn task_start() -> impl Strategy<Value = TaskStart> {
+    let kind = select(vec![TaskKind::Bash, TaskKind::Agent]);
+    let placement = select(vec![Placement::Foreground, Placement::Background]);
+    (task_id(), kind, text(), call(), of(agent()), of(agent()), placement, path()).prop_map(
+        |(id, kind, description, tool_use, owner, agent, placement, output_file)| TaskStart {
+            id,
+            kind,
+            description,
+            tool_use,
+            owner,
+            agent,
+            placement,
+            output_file,
+        },
+    )
+}
+
+fn task_end() -> impl Strategy<Value = TaskEnd> {
+    let outcome = select(vec![TaskOutcome::Completed, TaskOutcome::Failed, TaskOutcome::Killed, TaskOutcome::Lost]);
+    (outcome, any::<Option<i32>>(), any::<Option<i32>>(), of(origin()), text(), usage(), any::<u64>().prop_map(Money)).prop_map(
+        |(outcome, exit_code, signal, by, summary, usage, cost)| TaskEnd { outcome, exit_code, signal, by, summary, usage, cost },
+    )
+}
+
+fn task_change() -> impl Strategy<Value = TaskChange> {
+    prop_oneof![
+        task_start().prop_map(TaskChange::Started),
+        task_id().prop_map(|id| TaskChange::Moved { id }),
+        (task_id(), task_end()).prop_map(|(id, end)| TaskChange::Finished { id, end }),
+    ]
+}
+
+pub(crate) fn task() -> impl Strategy<Value = Task> {
+    (task_start(), time(), of((task_end(), time()))).prop_map(|(start, started_at, end)| Task { start, started_at, end })
+}
+
 fn system() -> impl Strategy<Value = System> {
     let reasons = vec![InterruptReason::UserCancel, InterruptReason::Interrupt, InterruptReason::Drain];
     let outcomes = vec![RecoveryOutcome::Continued, RecoveryOutcome::Dropped, RecoveryOutcome::Waiting];
@@ -357,6 +395,7 @@ fn body() -> impl Strategy<Value = Body> {
         question().prop_map(Body::Question),
         answered().prop_map(Body::Answer),
         queue_change().prop_map(Body::Queue),
+        task_change().prop_map(Body::Task),
         result().prop_map(Body::Result),
     ]
 }
@@ -400,9 +439,9 @@ pub(crate) fn snapshot() -> impl Strategy<Value = Snapshot> {
     let tool = (call(), text(), time()).prop_map(|(tool_use, name, started_at)| RunningTool { tool_use, name, started_at });
     let client = (text(), any::<Option<u32>>(), time()).prop_map(|(name, pid, since)| ClientInfo { name, pid, since });
     let first = (any::<u64>(), info(), of(submission()), vec(permission_request(), 0..3), vec(question(), 0..3), vec(queued(), 0..3));
-    (first, (vec(tool, 0..3), vec(client, 0..3), of(in_progress))).prop_map(|(first, second)| {
+    (first, (vec(tool, 0..3), vec(task(), 0..3), vec(client, 0..3), of(in_progress))).prop_map(|(first, second)| {
         let (seq, info, submission, permissions, questions, queue) = first;
-        let (running_tools, clients, in_progress) = second;
-        Snapshot { seq: Seq(seq), info, submission, permissions, questions, queue, running_tools, clients, in_progress }
+        let (running_tools, tasks, clients, in_progress) = second;
+        Snapshot { seq: Seq(seq), info, submission, permissions, questions, queue, running_tools, tasks, clients, in_progress }
     })
 }

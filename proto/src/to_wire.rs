@@ -8,6 +8,7 @@ mod question;
 mod queue;
 mod session;
 mod system;
+mod task;
 
 use std::fmt::Display;
 

@@ -38,6 +38,7 @@ impl TryFrom<v1::event::Body> for Body {
             Wire::PermissionRequest(request) => Body::PermissionRequest(request.try_into()?),
             Wire::PermissionResolved(resolved) => Body::PermissionResolved(resolved.try_into()?),
             Wire::Question(question) => Body::Question(question.try_into()?),
+            Wire::Task(change) => Body::Task(change.try_into()?),
             Wire::Answer(answered) => Body::Answer(answered.try_into()?),
             Wire::Queue(change) => Body::Queue(change.try_into()?),
             Wire::Result(result) => Body::Result(result.try_into()?),

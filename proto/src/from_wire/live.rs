@@ -18,6 +18,7 @@ impl TryFrom<v1::Snapshot> for Snapshot {
             questions: all(snapshot.questions)?,
             queue: all(snapshot.queue)?,
             running_tools: snapshot.running_tools.into_iter().map(RunningTool::from).collect(),
+            tasks: all(snapshot.tasks)?,
             clients: snapshot.clients.into_iter().map(ClientInfo::from).collect(),
             in_progress: maybe(snapshot.in_progress)?,
         })

@@ -35,6 +35,7 @@ impl From<&Body> for v1::event::Body {
             Body::PermissionRequest(request) => Self::PermissionRequest(request.into()),
             Body::PermissionResolved(resolved) => Self::PermissionResolved(resolved.into()),
             Body::Question(question) => Self::Question(question.into()),
+            Body::Task(change) => Self::Task(change.into()),
             Body::Answer(answered) => Self::Answer(answered.into()),
             Body::Queue(change) => Self::Queue(change.into()),
             Body::Result(result) => Self::Result(result.into()),

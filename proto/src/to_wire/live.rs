@@ -16,6 +16,7 @@ impl From<&Snapshot> for v1::Snapshot {
             questions: all(&snapshot.questions),
             queue: all(&snapshot.queue),
             running_tools: all(&snapshot.running_tools),
+            tasks: all(&snapshot.tasks),
             clients: all(&snapshot.clients),
             in_progress: snapshot.in_progress.as_ref().map(Into::into),
         }

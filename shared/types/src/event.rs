@@ -7,6 +7,7 @@ use crate::permission::{PermissionRequest, PermissionResolved};
 use crate::question::{Answered, Question};
 use crate::queue::QueueChange;
 use crate::system::System;
+use crate::task::TaskChange;
 use crate::{AgentId, Block, CommandId, MessageId, Origin, Seq, SessionId, SubmissionId, Timestamp, ToolUseId, Usage};
 
 /// A durable event: numbered by its session's actor, visible only after it is on disk.
@@ -89,6 +90,7 @@ pub enum Body {
     Question(Question),
     Answer(Answered),
     Queue(QueueChange),
+    Task(TaskChange),
     Result(SubmissionResult),
 }
 
@@ -107,6 +109,7 @@ impl Body {
             Body::Question(_) => "question",
             Body::Answer(_) => "answer",
             Body::Queue(_) => "queue",
+            Body::Task(_) => "task",
             Body::Result(_) => "result",
         }
     }

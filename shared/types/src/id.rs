@@ -83,6 +83,10 @@ uuid_id!(
     MessageId
 );
 uuid_id!(
+    /// Work with a life of its own: a command in the background, a subagent.
+    TaskId
+);
+uuid_id!(
     /// A subagent's loop inside its parent's session; absent = the main loop.
     AgentId
 );

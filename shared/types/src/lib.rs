@@ -21,12 +21,13 @@ pub mod queue;
 pub mod rule;
 pub mod session;
 pub mod system;
+pub mod task;
 pub mod time;
 pub mod usage;
 
 pub use content::Block;
 pub use event::{Body, Entry, Event};
-pub use id::{AgentId, CommandId, MessageId, RequestId, Seq, SessionId, SubmissionId, ToolUseId};
+pub use id::{AgentId, CommandId, MessageId, RequestId, Seq, SessionId, SubmissionId, TaskId, ToolUseId};
 pub use json::Json;
 pub use origin::Origin;
 pub use path::AbsPath;

@@ -7,6 +7,7 @@ use crate::permission::PermissionRequest;
 use crate::question::Question;
 use crate::queue::QueuedCommand;
 use crate::session::SessionInfo;
+use crate::task::Task;
 use crate::{MessageId, Seq, SubmissionId, Timestamp, ToolUseId};
 
 /// What kind of block a delta extends.
@@ -91,6 +92,8 @@ pub struct Snapshot {
     pub questions: Vec<Question>,
     pub queue: Vec<QueuedCommand>,
     pub running_tools: Vec<RunningTool>,
+    /// Those that run, and those that ended last; oldest first.
+    pub tasks: Vec<Task>,
     pub clients: Vec<ClientInfo>,
     pub in_progress: Option<MessageSoFar>,
 }

@@ -1,7 +1,7 @@
 //! Commands that wait, in order of delivery, and which of them a gate takes. It never removes one but by a durable change.
 
 use agentd_types::queue::{Batching, CommandMode, Priority, QueueChange, QueuedCommand};
-use agentd_types::{AgentId, Block, CommandId};
+use agentd_types::{Block, CommandId};
 
 /// Commands a session holds at most.
 pub const MAX_COMMANDS: usize = 1_000;
@@ -22,6 +22,15 @@ pub enum Bound {
 pub enum Slept {
     Yes,
     No,
+}
+
+/// What waits for a loop while its tools run: what may end a `Sleep` early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Waits {
+    /// A prompt that was typed: ends the submission, if only tools run that give way.
+    pub typed: bool,
+    /// A note of a task: ends the wait, and joins the next round.
+    pub noted: bool,
 }
 
 /// The queue's projection: what was enqueued and not yet delivered, removed or refused.
@@ -89,10 +98,10 @@ impl Pending {
         self.position(id).map(|at| &self.commands[at])
     }
 
-    /// Gate A, between two rounds of `agent`'s loop: `next` prompts; after a Sleep `later` ones too.
+    /// Gate A, between two rounds of a loop, for those of its commands that `reaches` names: `next` prompts; after a Sleep `later` ones too.
     /// Never `now` (it aborts), never slash commands and `!` (they wait for gate B), never what must be alone.
     #[must_use]
-    pub fn gate_a(&self, agent: Option<AgentId>, slept: Slept) -> Vec<CommandId> {
+    pub fn gate_a(&self, reaches: impl Fn(&QueuedCommand) -> bool, slept: Slept) -> Vec<CommandId> {
         let passes = |command: &&QueuedCommand| {
             let priority = match (command.priority, slept) {
                 (Priority::Now, _) | (Priority::Later, Slept::No) => false,
@@ -103,23 +112,39 @@ impl Pending {
                 CommandMode::TaskNotification => true,
                 CommandMode::Shell => false,
             };
-            priority && mode && command.agent == agent
+            priority && mode && reaches(command)
         };
         self.commands.iter().filter(passes).map(|command| command.id).collect()
     }
 
-    /// Gate B, idle: the most urgent command and every further one of the same mode, priority and options that may be folded with it.
+    /// Gate B, idle: of those that may start a submission the most urgent, and every further one of the same mode, priority and
+    /// options that may be folded with it.
     #[must_use]
-    pub fn gate_b(&self) -> Vec<CommandId> {
-        let Some(first) = self.commands.first() else { return Vec::new() };
+    pub fn gate_b(&self, may_start: impl Fn(&QueuedCommand) -> bool) -> Vec<CommandId> {
+        let Some(first) = self.commands.iter().find(|command| may_start(command)) else { return Vec::new() };
         if !foldable(first) {
             return vec![first.id];
         }
         self.commands
             .iter()
             .filter(|it| it.mode == first.mode && it.priority == first.priority && it.options == first.options && foldable(it))
+            .filter(|it| may_start(it))
             .map(|it| it.id)
             .collect()
+    }
+
+    /// What of the commands that `reaches` names may end a wait.
+    #[must_use]
+    pub fn waits(&self, reaches: impl Fn(&QueuedCommand) -> bool) -> Waits {
+        let mut waits = Waits::default();
+        for command in self.commands.iter().filter(|command| reaches(command)) {
+            match (command.mode, command.priority) {
+                (CommandMode::TaskNotification, _) => waits.noted = true,
+                (CommandMode::Prompt | CommandMode::Shell, Priority::Now | Priority::Next) => waits.typed = true,
+                (CommandMode::Prompt | CommandMode::Shell, Priority::Later) => {}
+            }
+        }
+        waits
     }
 
     fn insert(&mut self, command: QueuedCommand) {

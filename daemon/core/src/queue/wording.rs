@@ -1,6 +1,6 @@
 //! How delivered commands are worded for the model: author, order and boundaries kept, content word for word.
 
-use agentd_types::queue::QueuedCommand;
+use agentd_types::queue::{CommandMode, QueuedCommand};
 use agentd_types::{Block, Origin};
 
 /// The blocks of one user message for a batch of commands. One person's single prompt stays as typed.
@@ -19,6 +19,11 @@ pub fn as_attachment(command: &QueuedCommand) -> Vec<Block> {
 }
 
 fn wrapped(command: &QueuedCommand) -> Vec<Block> {
+    match command.mode {
+        // It says itself what it is.
+        CommandMode::TaskNotification => return command.content.clone(),
+        CommandMode::Prompt | CommandMode::Shell => {}
+    }
     let mut blocks = Vec::with_capacity(command.content.len() + 2);
     blocks.push(Block::text(format!("<message from=\"{}\">", escaped(&author(&command.origin)))));
     blocks.extend(command.content.iter().cloned());
@@ -38,7 +43,7 @@ fn author(origin: &Origin) -> String {
 }
 
 /// Names come from clients: they must not be able to close the tag.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

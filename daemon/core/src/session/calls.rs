@@ -53,6 +53,7 @@ impl Machine {
 
     /// After a store failure, a client's call is what makes the session try again.
     pub(super) fn try_again(&mut self, fresh: Fresh) {
+        self.ends_again();
         if self.phase == Phase::Failed {
             self.go(Phase::Idle);
             self.recover(fresh);
@@ -183,7 +184,7 @@ impl Machine {
 
     /// Gate B: idle and not empty. Taking the commands and appending their message is one record.
     pub(super) fn gate_b(&mut self, fresh: Fresh) {
-        let taken: Vec<CommandId> = self.head.queue.gate_b();
+        let taken: Vec<CommandId> = self.head.queue.gate_b(|command| self.head.may_start(command));
         let batch: Vec<QueuedCommand> = taken.iter().filter_map(|id| self.head.queue.get(*id).cloned()).collect();
         let Some(first) = batch.first() else { return };
         let (submission, origin) = (fresh.submission, first.origin.clone());

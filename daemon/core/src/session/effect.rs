@@ -8,7 +8,8 @@ use agentd_types::question::Answered;
 use agentd_types::queue::{QueuedCommand, RunOptions};
 use agentd_types::session::{SessionInfo, SessionState};
 use agentd_types::system::InterruptReason;
-use agentd_types::{CommandId, Event, Json, Origin, RequestId, Seq, SubmissionId, Timestamp, Usage};
+use agentd_types::task::Task;
+use agentd_types::{CommandId, Event, Json, Origin, RequestId, Seq, SubmissionId, TaskId, Timestamp, ToolUseId, Usage};
 
 use super::event::{Durability, Ticket};
 use super::fold::{OpenCall, Point};
@@ -53,6 +54,19 @@ pub enum Effect {
         ticket: Ticket,
         commands: Vec<QueuedCommand>,
     },
+    /// Answer who started a task: its work is taken over, or dropped.
+    TaskStart {
+        ticket: Ticket,
+        result: Result<TaskId, NotStarted>,
+    },
+    /// End its work; `TaskOver` follows when nothing of it runs.
+    StopTask {
+        task: TaskId,
+    },
+    /// Tell the call that it is to go on in the background.
+    MoveCall {
+        tool_use: ToolUseId,
+    },
     /// The conversation in memory no longer matches the log: read it again.
     Reload,
     /// Nothing more will come of this session.
@@ -96,6 +110,8 @@ pub enum Outcome {
     Resolved(Box<PermissionResolved>),
     Answered(Box<Answered>),
     Info(Box<SessionInfo>),
+    /// As they are now: ended, or in the background.
+    Tasks(Vec<Task>),
     Deleted,
 }
 
@@ -109,8 +125,24 @@ pub enum Refusal {
     AlreadyReplied { answered: Box<Answered>, at: Timestamp },
     BadChoice(super::choice::BadChoice),
     Precondition { state: SessionState, why: String },
+    NoSuchTask { id: String },
+    /// No such call runs, or it is none that can go on in the background.
+    NotRunning { call: String },
     Draining,
     Store(StoreFailure),
+}
+
+/// Why a task did not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotStarted {
+    #[error("the session or its loop is ending")]
+    Ended,
+    #[error("{most} run already, no more may; wait until one has ended, or stop one, and do not try again at once")]
+    TooMany { most: usize },
+    #[error("subagents go {most} levels deep, no further; do the work here")]
+    TooDeep { most: usize },
+    #[error("the store did not take it: {0}")]
+    Store(String),
 }
 
 /// What came of a question.

@@ -4,7 +4,8 @@ use agentd_types::permission::{Decision, PermissionRequest};
 use agentd_types::question::Question;
 use agentd_types::queue::{OnAsk, QueuedCommand};
 use agentd_types::system::SessionChanges;
-use agentd_types::{Entry, MessageId, Origin, RequestId, Seq, SubmissionId};
+use agentd_types::task::{TaskEnd as End, TaskStart};
+use agentd_types::{Entry, MessageId, Origin, RequestId, Seq, SubmissionId, TaskId, ToolUseId};
 
 use crate::query::StoreFailure;
 use crate::queue::Slept;
@@ -109,6 +110,34 @@ pub enum Event {
         attachments: Vec<MessageId>,
         entries: Vec<Entry>,
     },
+    /// A call of a loop starts work with a life of its own; `lane` = the submission a subagent runs as.
+    TaskStarts {
+        from: SubmissionId,
+        ticket: Ticket,
+        start: TaskStart,
+        lane: Option<SubmissionId>,
+    },
+    /// Its call no longer waits for it.
+    TaskMoved {
+        from: SubmissionId,
+        task: TaskId,
+    },
+    /// Nothing of it runs any more.
+    TaskOver {
+        task: TaskId,
+        end: End,
+    },
+    /// Somebody wants tasks to end.
+    StopTasks {
+        ticket: Ticket,
+        scope: TaskScope,
+        by: Origin,
+    },
+    /// A client wants a running call to go on in the background.
+    MoveCall {
+        ticket: Ticket,
+        tool_use: ToolUseId,
+    },
     /// The submission's task is over; its last entries came before.
     Ended {
         from: SubmissionId,
@@ -144,6 +173,14 @@ pub enum TaskEnd {
     Failed(StoreFailure),
     /// It panicked; the message.
     Panicked(String),
+}
+
+/// Which tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TaskScope {
+    One(TaskId),
+    /// All that run.
+    All,
 }
 
 /// How far a shutdown has come.

@@ -1,7 +1,7 @@
 //! The session's state as a fold over its durable events: queue, permissions, the open submission, totals.
 //! Nothing of it is stored beside the events, and folding never fails after the first one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -12,15 +12,18 @@ use agentd_types::permission::{PermissionRequest, PermissionResolved};
 use agentd_types::question::{Answered, Question};
 use agentd_types::queue::{QueueChange, RunOptions};
 use agentd_types::session::{SessionInfo, SessionMeta, SessionState};
-use agentd_types::system::{RecoveryOutcome, SessionChanges, System};
-use agentd_types::{Block, Body, CommandId, Event, Json, MessageId, Money, Seq, SessionId, SubmissionId, Timestamp, ToolUseId, Usage};
+use agentd_types::system::{InterruptReason, RecoveryOutcome, SessionChanges, System};
+use agentd_types::task::Task;
+use agentd_types::{Block, Body, CommandId, Event, Json, MessageId, Money, Origin, Seq, SessionId, SubmissionId, Timestamp, ToolUseId, Usage};
 use serde::{Deserialize, Serialize};
 
 pub use self::half::{Half, Told};
+pub use self::tasks::Floor;
 use crate::queue::Pending;
 
 mod asked;
 mod half;
+mod tasks;
 
 /// Characters of `last_text` a list row keeps.
 const LAST_TEXT_CHARS: usize = 200;
@@ -110,6 +113,11 @@ pub struct Projection {
     pub replied: Vec<(Question, Answered, Timestamp)>,
     /// Rules that answers "for this session" or "always" put in force.
     pub allowed: Vec<String>,
+    /// Those that run, and those that ended last; oldest first.
+    pub tasks: Vec<Task>,
+    pub floor: Floor,
+    /// Notes in the queue that start nothing until a person has spoken.
+    pub silent: BTreeSet<CommandId>,
     pub cost: Money,
     pub last_text: String,
     /// Where the newest result stands.
@@ -153,6 +161,9 @@ impl Projection {
             questions: Vec::new(),
             replied: Vec::new(),
             allowed: Vec::new(),
+            tasks: Vec::new(),
+            floor: Floor::Open,
+            silent: BTreeSet::new(),
             cost: Money::ZERO,
             last_text: String::new(),
             last_result: None,
@@ -166,8 +177,11 @@ impl Projection {
         self.last_seq = event.seq;
         self.updated_at = event.time;
         match &event.body {
+            // A subagent's own conversation is its own affair.
+            Body::User(_) | Body::Assistant(_) | Body::Attachment(_) | Body::System(_) | Body::Tombstone { .. } | Body::Result(_)
+                if event.agent.is_some() => {}
             Body::User(user) => self.fold_user(event, user),
-            Body::Assistant(assistant) => self.fold_assistant(event, assistant),
+            Body::Assistant(assistant) => self.fold_assistant(assistant),
             Body::Attachment(attachment) => {
                 if let (Some(run), Some(command)) = (&mut self.run, attachment.command) {
                     run.commands.push(command);
@@ -180,6 +194,7 @@ impl Projection {
             Body::Question(question) => self.questions.push(question.clone()),
             Body::Answer(answered) => self.fold_answer(event, answered),
             Body::Queue(change) => self.fold_queue(event, change),
+            Body::Task(change) => self.fold_task(event, change),
             Body::Result(result) => self.fold_result(event, result),
         }
     }
@@ -190,8 +205,9 @@ impl Projection {
         match (&self.run, self.ending) {
             (_, Ending::Deleted) => SessionState::Archived,
             (_, Ending::Failed) => SessionState::Failed,
-            (Some(_), _) if !self.open.is_empty() => SessionState::WaitingPermission,
-            (Some(_), _) if !self.questions.is_empty() => SessionState::WaitingAnswer,
+            // A subagent in the background may ask while its session is idle.
+            _ if !self.open.is_empty() => SessionState::WaitingPermission,
+            _ if !self.questions.is_empty() => SessionState::WaitingAnswer,
             (Some(_), _) => SessionState::Running,
             (None, Ending::Interrupted) => SessionState::Interrupted,
             (None, Ending::Whole) => SessionState::Idle,
@@ -212,7 +228,7 @@ impl Projection {
             updated_at: self.updated_at,
             cost: self.cost,
             queued: u32::try_from(self.queue.commands().len()).unwrap_or(u32::MAX),
-            tasks_running: 0,
+            tasks_running: u32::try_from(self.running_tasks().count()).unwrap_or(u32::MAX),
             permissions_open: u32::try_from(self.open.len()).unwrap_or(u32::MAX),
             last_text: self.last_text.clone(),
             last_seq: self.last_seq,
@@ -221,8 +237,11 @@ impl Projection {
 
     fn fold_user(&mut self, event: &Event, user: &UserMessage) {
         match (user.kind, event.submission) {
-            (UserKind::Prompt, Some(submission)) if event.agent.is_none() => {
+            (UserKind::Prompt, Some(submission)) => {
                 self.ending = Ending::Whole;
+                if let Some(Origin::Person { .. } | Origin::Bridge { .. }) = &event.origin {
+                    self.end_silence();
+                }
                 self.run = Some(Run {
                     id: submission,
                     started_at: event.time,
@@ -256,10 +275,7 @@ impl Projection {
         }
     }
 
-    fn fold_assistant(&mut self, event: &Event, assistant: &AssistantMessage) {
-        if event.agent.is_some() {
-            return;
-        }
+    fn fold_assistant(&mut self, assistant: &AssistantMessage) {
         if let Some(text) = last_text(&assistant.content) {
             self.last_text = text;
         }
@@ -312,7 +328,13 @@ impl Projection {
                     run.parked = true;
                 }
             }
-            System::Interrupted { .. } => self.ending = Ending::Interrupted,
+            System::Interrupted { reason, .. } => {
+                self.ending = Ending::Interrupted;
+                match reason {
+                    InterruptReason::UserCancel => self.silence_notes(),
+                    InterruptReason::Interrupt | InterruptReason::Drain => {}
+                }
+            }
             System::Recovered { outcome, .. } => match outcome {
                 RecoveryOutcome::Dropped => self.ending = Ending::Interrupted,
                 RecoveryOutcome::Continued => {
@@ -333,10 +355,9 @@ impl Projection {
                 self.questions.clear();
             }
             System::Deleted => self.ending = Ending::Deleted,
-            System::Partial(partial) if event.agent.is_none() => self.fold_partial(partial),
+            System::Partial(partial) => self.fold_partial(partial),
             System::Created { .. }
             | System::Init(_)
-            | System::Partial(_)
             | System::ApiRetry(_)
             | System::ModelFallback(_)
             | System::Frame(_)
@@ -345,6 +366,12 @@ impl Projection {
     }
 
     fn fold_queue(&mut self, event: &Event, change: &QueueChange) {
+        if let QueueChange::Enqueued { command } = change {
+            self.fold_silence(command);
+        }
+        if let QueueChange::Delivered { id } | QueueChange::Removed { id } | QueueChange::Refused { id, .. } = change {
+            self.silent.remove(id);
+        }
         if let QueueChange::Enqueued { command } = change
             && let Some(key) = &command.idempotency_key
         {
@@ -361,10 +388,8 @@ impl Projection {
     }
 
     fn fold_result(&mut self, event: &Event, result: &SubmissionResult) {
-        if event.agent.is_some() {
-            return;
-        }
-        self.cost = result.session_cost;
+        // Not `session_cost`: tasks in the background may have cost something meanwhile.
+        self.cost += result.cost;
         self.last_result = Some((result.submission, event.seq));
         self.ending = ending_of(result.terminal, self.ending);
         self.run = None;

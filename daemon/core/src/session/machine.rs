@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use agentd_types::config::Interrupted;
 use agentd_types::queue::OnAsk;
-use agentd_types::{CommandId, Entry, Event as Numbered, RequestId, Seq, Timestamp, ToolUseId};
+use agentd_types::{AgentId, Body, CommandId, Entry, Event as Numbered, RequestId, Seq, TaskId, Timestamp, ToolUseId};
 
-use super::effect::{AskOutcome, Effect, Outcome, Refusal, Start};
+use super::effect::{AskOutcome, Effect, NotStarted, Outcome, Refusal, Start};
 use super::event::{DrainStage, Durability, Event, Fresh, Ticket};
 use super::fold::Projection;
 use super::phase::{Phase, is_legal};
+use super::tasks::TaskDesk;
 use crate::query::StoreFailure;
+use crate::queue::Waits;
 
 /// Something that waits until the event with this number has come far enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub(super) enum Then {
     Answer(Ticket, Outcome),
     Receipt(Ticket, Vec<Arc<Numbered>>),
     Settle(Ticket, AskOutcome),
+    TaskStart(Ticket, TaskId),
     Start(Box<Start>),
     Close,
 }
@@ -38,7 +41,7 @@ pub(super) enum Then {
 #[derive(Debug)]
 pub struct Machine {
     pub(super) head: Projection,
-    committed: Projection,
+    pub(super) committed: Projection,
     /// Numbered and not yet on disk.
     pending: VecDeque<Arc<Numbered>>,
     held: VecDeque<Held>,
@@ -50,6 +53,7 @@ pub struct Machine {
     pub(super) resume: Interrupted,
     /// Commands taken by gate A and not yet delivered.
     pub(super) leased: Vec<CommandId>,
+    pub(super) desk: TaskDesk,
     pub(super) phase: Phase,
     pub(super) drain: Option<DrainStage>,
     /// Who waits for the session's deletion.
@@ -77,6 +81,7 @@ impl Machine {
             questioned: Vec::new(),
             resume,
             leased: Vec::new(),
+            desk: TaskDesk::default(),
             phase: Phase::Idle,
             drain: None,
             deleting: Vec::new(),
@@ -103,11 +108,20 @@ impl Machine {
         self.head.run.as_ref().map_or(OnAsk::Wait, |run| run.options.on_ask)
     }
 
+    /// What waits for a loop while its tools run: what may end a `Sleep` early. Notes are held while it asks something itself.
+    #[must_use]
+    pub fn waits(&self, agent: Option<AgentId>) -> Waits {
+        let waits = self.committed.queue.waits(|command| self.committed.addressee(command.agent) == agent);
+        Waits { noted: waits.noted && !self.committed.asks(agent), ..waits }
+    }
+
     /// Whether it can be unloaded: nothing runs, nothing is on its way.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         match self.phase {
-            Phase::Idle | Phase::Parked { .. } | Phase::Closed => self.pending.is_empty() && self.held.is_empty(),
+            Phase::Idle | Phase::Parked { .. } | Phase::Closed => {
+                self.pending.is_empty() && self.held.is_empty() && self.head.running_tasks().next().is_none()
+            }
             Phase::Starting { .. } | Phase::Running { .. } | Phase::Deleting | Phase::Failed => false,
         }
     }
@@ -128,11 +142,19 @@ impl Machine {
             Event::AskedPerson { from, ticket, questions, on_ask } => self.asked_person(from, ticket, questions, on_ask),
             Event::Lease { from, ticket, slept } => self.lease(from, ticket, slept),
             Event::Absorb { from, ticket, attachments, entries } => self.absorb(from, ticket, &attachments, entries),
+            Event::TaskStarts { from, ticket, start, lane } => self.task_starts(from, ticket, start, lane),
+            Event::TaskMoved { from, task } => self.task_moved(from, task),
+            Event::TaskOver { task, end } => self.task_over(task, end),
+            Event::StopTasks { ticket, scope, by } => self.stop_tasks(ticket, scope, by),
+            Event::MoveCall { ticket, tool_use } => self.move_call(ticket, tool_use),
             Event::Ended { from, how } => self.ended(from, how),
             Event::Written { upto } => self.written(upto),
             Event::Synced { upto } => self.synced(upto),
             Event::AppendFailed { from, failure } => self.append_failed(from, &failure),
-            Event::Loaded => self.recover(fresh),
+            Event::Loaded => {
+                self.tasks_lost();
+                self.recover(fresh);
+            }
             Event::Drain(stage) => self.drain(stage),
         }
         self.upkeep(fresh);
@@ -149,7 +171,11 @@ impl Machine {
     /// Numbers `entries` into this step's record and folds them. Returns the numbered events.
     pub(super) fn append(&mut self, entries: Vec<Entry>, durability: Durability) -> Vec<Arc<Numbered>> {
         let mut events = Vec::with_capacity(entries.len());
-        for entry in entries {
+        for mut entry in entries {
+            if let Body::Result(result) = &mut entry.body {
+                // Only here it is known what tasks in the background cost meanwhile.
+                result.session_cost = self.head.cost + result.cost;
+            }
             let event = Arc::new(entry.number(self.head.id, self.head.last_seq.next(), self.now));
             self.head.fold(&event);
             self.pending.push_back(Arc::clone(&event));
@@ -178,7 +204,8 @@ impl Machine {
         if self.drain.is_none() {
             self.queue_drops_cut(fresh);
         }
-        if self.phase == Phase::Idle && !self.deleting.is_empty() {
+        self.mind_tasks();
+        if self.phase == Phase::Idle && !self.deleting.is_empty() && self.head.running_tasks().next().is_none() {
             self.append_deleted();
         }
         if self.phase == Phase::Idle && self.drain.is_none() {
@@ -206,6 +233,7 @@ impl Machine {
         while let Some(event) = self.pending.pop_front_if(|event| event.seq <= upto) {
             self.committed.fold(&event);
         }
+        self.forget_ends();
         self.effects.push(Effect::Publish { upto });
         self.release();
     }
@@ -226,6 +254,7 @@ impl Machine {
         }
         self.settle_lost(failure);
         self.leased.clear();
+        self.desk.lanes.iter_mut().for_each(|lane| lane.leased.clear());
         self.effects.push(Effect::Reload);
         match &mut self.phase {
             // Its next append is answered with the failure, and it ends.
@@ -264,6 +293,9 @@ impl Machine {
         match then {
             Then::Answer(ticket, _) => self.answer(ticket, Err(Refusal::Store(failure.clone()))),
             Then::Receipt(ticket, _) => self.effects.push(Effect::Receipt { ticket, result: Err(failure.clone()) }),
+            Then::TaskStart(ticket, _) => {
+                self.effects.push(Effect::TaskStart { ticket, result: Err(NotStarted::Store(failure.reason.clone())) });
+            }
             Then::Settle(ticket, _) => self.effects.push(Effect::Settle { ticket, outcome: AskOutcome::StoreFailed(failure.clone()) }),
             Then::Start(_) | Then::Close => {}
         }
@@ -284,6 +316,7 @@ impl Machine {
                 Then::Answer(ticket, outcome) => self.answer(ticket, Ok(outcome)),
                 Then::Receipt(ticket, events) => self.effects.push(Effect::Receipt { ticket, result: Ok(events) }),
                 Then::Settle(ticket, outcome) => self.effects.push(Effect::Settle { ticket, outcome }),
+                Then::TaskStart(ticket, task) => self.effects.push(Effect::TaskStart { ticket, result: Ok(task) }),
                 Then::Start(start) => self.start(*start),
                 Then::Close => {
                     self.go(Phase::Closed);
@@ -307,6 +340,8 @@ impl Machine {
 
 #[cfg(test)]
 mod schedules;
+#[cfg(test)]
+mod task_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

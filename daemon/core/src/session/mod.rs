@@ -13,10 +13,11 @@ pub mod recover;
 pub mod running;
 pub mod standing;
 pub mod summary;
+pub mod tasks;
 
 pub use choice::BadChoice;
-pub use effect::{AskOutcome, Effect, Outcome, Refusal, Start, StartFrom};
-pub use event::{DrainStage, Durability, Event, Fresh, TaskEnd, Ticket};
+pub use effect::{AskOutcome, Effect, NotStarted, Outcome, Refusal, Start, StartFrom};
+pub use event::{DrainStage, Durability, Event, Fresh, TaskEnd, TaskScope, Ticket};
 pub use fold::{OpenCall, Point, Projection, Run, Unfoldable};
 pub use machine::Machine;
 pub use phase::{Phase, PhaseName};

@@ -1,8 +1,8 @@
 //! Questions to whoever is attached: asked by a call, or by the session itself after a crash. The first answer wins.
 
 use agentd_types::question::{Answered, Asks, Choice, Question, Reply};
-use agentd_types::queue::OnAsk;
-use agentd_types::{Body, Entry, Origin, RequestId, SubmissionId, ToolUseId};
+use agentd_types::queue::{CommandMode, OnAsk, QueuedCommand};
+use agentd_types::{AgentId, Body, Entry, Origin, RequestId, SubmissionId, ToolUseId};
 
 use super::choice;
 use super::effect::{AskOutcome, Effect, Outcome, Refusal};
@@ -110,7 +110,9 @@ impl Machine {
     pub(super) fn queue_drops_cut(&mut self, fresh: Fresh) {
         let Phase::Parked { .. } = self.phase else { return };
         let Some(question) = self.head.questions.iter().find(|question| question.asks == Asks::Resume).cloned() else { return };
-        let Some(first) = self.head.queue.gate_b().first().and_then(|id| self.head.queue.get(*id)).cloned() else { return };
+        // A note is nobody's word on whether it shall go on.
+        let speaks = |command: &QueuedCommand| command.mode != CommandMode::TaskNotification && self.head.may_start(command);
+        let Some(first) = self.head.queue.gate_b(speaks).first().and_then(|id| self.head.queue.get(*id)).cloned() else { return };
         let by = first.origin;
         let reply = Reply::Chosen { choices: vec![DROP.to_owned()] };
         self.append_answer(&question, Answered { id: question.id, reply, by: by.clone() });
@@ -118,8 +120,11 @@ impl Machine {
     }
 
     /// Open questions end with their submission, as withdrawn.
-    pub(super) fn withdraw_questions(&mut self, by: &Origin) {
+    pub(super) fn withdraw_questions(&mut self, agent: Option<AgentId>, by: &Origin) {
         for question in self.head.questions.clone() {
+            if question.agent != agent {
+                continue;
+            }
             self.append_answer(&question, Answered { id: question.id, reply: Reply::Withdrawn, by: by.clone() });
             if let Asks::Call { tool_use, .. } = &question.asks {
                 self.settle_questioned(tool_use, &AskOutcome::Withdrawn);

@@ -47,7 +47,7 @@ impl Machine {
         });
         self.append_results(&run, results.collect(), fresh.results);
         let unknown = known.iter().any(|(_, known)| *known == Known::Started);
-        let waits = !self.head.open.is_empty() || !self.head.questions.is_empty();
+        let waits = self.head.asks(None);
         let may_ask = self.resume == Interrupted::Ask && run.point != Point::Answered && run.told == Told::No;
         let must_ask = unknown || may_ask;
         match (waits, must_ask) {

@@ -4,7 +4,7 @@ use agentd_types::event::{Attachment, AttachmentKind};
 use agentd_types::permission::{Decision, PermissionRequest, PermissionResolved};
 use agentd_types::queue::{OnAsk, QueueChange};
 use agentd_types::system::System;
-use agentd_types::{Body, Entry, MessageId, Origin, SubmissionId};
+use agentd_types::{AgentId, Body, Entry, MessageId, Origin, SubmissionId};
 
 use super::effect::{AskOutcome, Effect, Outcome};
 use super::event::{Durability, TaskEnd, Ticket};
@@ -18,13 +18,17 @@ impl Machine {
         matches!(&self.phase, Phase::Running { submission, .. } if *submission == from)
     }
 
-    /// Whether it runs, and nobody wishes its end.
+    /// Whether its loop runs, and nobody wishes its end.
     pub(super) fn takes_questions(&self, from: SubmissionId) -> bool {
-        self.is_running(from) && !matches!(&self.phase, Phase::Running { end: Some(_), .. })
+        match self.lane(from) {
+            Some(None) => !matches!(&self.phase, Phase::Running { end: Some(_), .. }),
+            Some(Some(agent)) => !self.is_ending(agent),
+            None => false,
+        }
     }
 
     pub(super) fn handed(&mut self, from: SubmissionId, ticket: Ticket, entries: Vec<Entry>, durability: Durability) {
-        if !self.is_running(from) {
+        if self.lane(from).is_none() {
             return self.effects.push(Effect::Receipt { ticket, result: Err(late()) });
         }
         let events = self.append(entries, durability);
@@ -36,12 +40,13 @@ impl Machine {
         if !self.takes_questions(from) {
             return self.effects.push(Effect::Settle { ticket, outcome: AskOutcome::Withdrawn });
         }
-        let answer = self.head.run.as_ref().and_then(|run| run.answers.get(&request.tool_use)).cloned();
-        if let Some(resolved) = answer {
+        let own_run = self.head.run.as_ref().filter(|_| request.agent.is_none());
+        if let Some(resolved) = own_run.and_then(|run| run.answers.get(&request.tool_use)).cloned() {
             // Answered while the submission was parked, or before a restart.
             return self.hold(Durability::Synced, Then::Settle(ticket, AskOutcome::Resolved(Box::new(resolved))));
         }
-        let open = self.head.open.iter().find(|open| open.tool_use == request.tool_use).map(|open| open.id);
+        let same = |open: &&PermissionRequest| open.tool_use == request.tool_use && open.agent == request.agent;
+        let open = self.head.open.iter().find(same).map(|open| open.id);
         let id = match (open, on_ask) {
             (Some(id), OnAsk::Wait | OnAsk::Park | OnAsk::Deny) => id,
             (None, OnAsk::Deny) => {
@@ -75,11 +80,19 @@ impl Machine {
         }
     }
 
-    /// Open requests and questions end with their submission, as withdrawn.
+    /// Open requests and questions of the main loop end with its submission, as withdrawn.
     pub(super) fn withdraw_open(&mut self, by: &Origin) {
-        self.withdraw_questions(by);
+        self.withdraw_open_of(None, by);
+    }
+
+    /// The same for the loop of `agent`.
+    pub(super) fn withdraw_open_of(&mut self, agent: Option<AgentId>, by: &Origin) {
+        self.withdraw_questions(agent, by);
         let submission = self.head.run.as_ref().map(|run| run.id);
         for open in self.head.open.clone() {
+            if open.agent != agent {
+                continue;
+            }
             let resolved =
                 PermissionResolved { id: open.id, tool_use: open.tool_use, decision: Decision::Withdrawn, by: by.clone(), rule: None };
             let body = Body::PermissionResolved(resolved.clone());
@@ -90,29 +103,34 @@ impl Machine {
     }
 
     pub(super) fn lease(&mut self, from: SubmissionId, ticket: Ticket, slept: Slept) {
-        let ids = if self.is_running(from) { self.head.queue.gate_a(None, slept) } else { Vec::new() };
+        let ids = match self.lane(from) {
+            Some(agent) => self.head.queue.gate_a(|command| self.head.addressee(command.agent) == agent, slept),
+            None => Vec::new(),
+        };
         let commands = ids.iter().filter_map(|id| self.head.queue.get(*id).cloned()).collect();
-        self.leased = ids;
+        *self.leases_of(from) = ids;
         self.effects.push(Effect::Leased { ticket, commands });
     }
 
     /// Leased commands become attachments; with the round's entries that is one record. `messages` are ids for them, in order.
     pub(super) fn absorb(&mut self, from: SubmissionId, ticket: Ticket, messages: &[MessageId], entries: Vec<Entry>) {
-        if !self.is_running(from) {
+        let Some(agent) = self.lane(from) else {
             return self.effects.push(Effect::Receipt { ticket, result: Err(late()) });
-        }
-        let leased = std::mem::take(&mut self.leased);
+        };
+        let parent_tool_use = agent.and_then(|agent| self.head.task_of(agent)).map(|task| task.start.tool_use.clone());
+        let of_loop = |body| Entry { agent, parent_tool_use: parent_tool_use.clone(), ..Entry::of(from, body) };
+        let leased = std::mem::take(self.leases_of(from));
         let taken: Vec<_> = leased.iter().filter_map(|id| self.head.queue.get(*id).cloned()).collect();
         let mut all = Vec::with_capacity(taken.len() * 2 + entries.len());
         for (command, message) in taken.iter().zip(messages) {
-            all.push(Entry::of(from, Body::Queue(QueueChange::Delivered { id: command.id })));
+            all.push(of_loop(Body::Queue(QueueChange::Delivered { id: command.id })));
             let attachment = Attachment {
                 message: *message,
                 kind: AttachmentKind::QueuedCommand,
                 content: wording::as_attachment(command),
                 command: Some(command.id),
             };
-            all.push(Entry::of(from, Body::Attachment(attachment)).by(command.origin.clone()));
+            all.push(of_loop(Body::Attachment(attachment)).by(command.origin.clone()));
         }
         all.extend(entries);
         let events = self.append(all, Durability::Synced);
@@ -125,6 +143,8 @@ impl Machine {
             return;
         }
         self.leased.clear();
+        self.end_foreground_of(None);
+        self.ends_again();
         let end = match &mut self.phase {
             Phase::Running { end, .. } => end.take(),
             Phase::Idle | Phase::Starting { .. } | Phase::Parked { .. } | Phase::Deleting | Phase::Failed | Phase::Closed => None,

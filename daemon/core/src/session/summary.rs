@@ -5,7 +5,8 @@ use agentd_types::event::UserKind;
 use agentd_types::queue::QueueChange;
 use agentd_types::session::{SessionInfo, SessionState};
 use agentd_types::system::{RecoveryOutcome, SessionChanges, System};
-use agentd_types::{Body, CommandId, Event, RequestId};
+use agentd_types::task::{Placement, TaskChange, TaskKind};
+use agentd_types::{Body, CommandId, Event, RequestId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::fold::{Ending, Unfoldable, ending_of, last_text};
@@ -25,6 +26,15 @@ pub struct Summary {
     open: Vec<RequestId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     questions: Vec<RequestId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<(TaskId, Paid)>,
+}
+
+/// Who pays for a task: whoever waits for it, or the session by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Paid {
+    ByItsCall,
+    BySession,
 }
 
 /// Whether a submission has no result yet.
@@ -60,8 +70,8 @@ impl Summary {
             last_seq: created.seq,
         };
         let creation_key = idempotency_key.clone();
-        let (queue, open, questions) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Summary { info, creation_key, ending: Ending::Whole, running: Running::No, queue, open, questions })
+        let (queue, open, questions, tasks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Summary { info, creation_key, ending: Ending::Whole, running: Running::No, queue, open, questions, tasks })
     }
 
     /// Folds the next event.
@@ -81,7 +91,11 @@ impl Summary {
                     self.info.last_text = text;
                 }
             }
-            Body::System(system) => self.fold_system(system),
+            Body::System(system) => {
+                if event.agent.is_none() {
+                    self.fold_system(system);
+                }
+            }
             Body::PermissionRequest(request) => self.open.push(request.id),
             Body::PermissionResolved(resolved) => {
                 if let Some(at) = self.open.iter().position(|id| *id == resolved.id) {
@@ -95,9 +109,10 @@ impl Summary {
                 }
             }
             Body::Queue(change) => self.fold_queue(change),
+            Body::Task(change) => self.fold_task(change),
             Body::Result(result) => {
                 if event.agent.is_none() {
-                    self.info.cost = result.session_cost;
+                    self.info.cost += result.cost;
                     self.ending = ending_of(result.terminal, self.ending);
                     self.running = Running::No;
                 }
@@ -106,13 +121,15 @@ impl Summary {
         }
         self.info.state = self.state();
         self.info.queued = u32::try_from(self.queue.len()).unwrap_or(u32::MAX);
+        self.info.tasks_running = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
         self.info.permissions_open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
     }
 
-    /// Whether it has something to do when the daemon starts: a submission without a result, or commands that wait.
+    /// Whether it has something to do when the daemon starts: a submission without a result, commands that
+    /// wait, or tasks that its last daemon lost.
     #[must_use]
     pub fn wants_to_run(&self) -> bool {
-        self.running == Running::Yes || !self.queue.is_empty()
+        self.running == Running::Yes || !self.queue.is_empty() || !self.tasks.is_empty()
     }
 
     /// Whether `system: deleted` is its last event.
@@ -125,8 +142,8 @@ impl Summary {
         match (self.running, self.ending) {
             (_, Ending::Deleted) => SessionState::Archived,
             (_, Ending::Failed) => SessionState::Failed,
-            (Running::Yes, _) if !self.open.is_empty() => SessionState::WaitingPermission,
-            (Running::Yes, _) if !self.questions.is_empty() => SessionState::WaitingAnswer,
+            _ if !self.open.is_empty() => SessionState::WaitingPermission,
+            _ if !self.questions.is_empty() => SessionState::WaitingAnswer,
             (Running::Yes, _) => SessionState::Running,
             (Running::No, Ending::Interrupted) => SessionState::Interrupted,
             (Running::No, Ending::Whole) => SessionState::Idle,
@@ -170,6 +187,27 @@ impl Summary {
         }
         if let Some(mode) = permission_mode {
             self.info.permission_mode = *mode;
+        }
+    }
+
+    fn fold_task(&mut self, change: &TaskChange) {
+        let paid = |kind, placement| match (kind, placement) {
+            (TaskKind::Agent, Placement::Background) => Paid::BySession,
+            (TaskKind::Agent, Placement::Foreground) | (TaskKind::Bash, Placement::Foreground | Placement::Background) => Paid::ByItsCall,
+        };
+        match change {
+            TaskChange::Started(start) => self.tasks.push((start.id, paid(start.kind, start.placement))),
+            // Only subagents are moved after their start.
+            TaskChange::Moved { id } => {
+                self.tasks.iter_mut().filter(|(task, _)| task == id).for_each(|(_, paid)| *paid = Paid::BySession);
+            }
+            TaskChange::Finished { id, end } => {
+                let Some(at) = self.tasks.iter().position(|(task, _)| task == id) else { return };
+                match self.tasks.remove(at).1 {
+                    Paid::BySession => self.info.cost += end.cost,
+                    Paid::ByItsCall => {}
+                }
+            }
         }
     }
 

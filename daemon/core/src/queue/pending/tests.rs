@@ -48,6 +48,10 @@ fn delivered_order_is_now_next_later_and_first_in_first_out() {
     assert_eq!(ids(&pending), [3, 5, 2, 4, 1]);
 }
 
+fn main(command: &QueuedCommand) -> bool {
+    command.agent.is_none()
+}
+
 #[test]
 fn gate_a_takes_next_and_after_a_sleep_later() {
     let pending = queue([
@@ -57,26 +61,26 @@ fn gate_a_takes_next_and_after_a_sleep_later() {
         command(4, Next, CommandMode::Prompt, "/clear"),
         command(5, Next, CommandMode::Shell, "ls"),
     ]);
-    assert_eq!(numbers(&pending.gate_a(None, Slept::No)), [2]);
-    assert_eq!(numbers(&pending.gate_a(None, Slept::Yes)), [2, 3]);
-    assert_eq!(pending.gate_a(Some(AgentId::from_u128(9)), Slept::Yes), []);
+    assert_eq!(numbers(&pending.gate_a(main, Slept::No)), [2]);
+    assert_eq!(numbers(&pending.gate_a(main, Slept::Yes)), [2, 3]);
+    assert_eq!(pending.gate_a(|it| it.agent == Some(AgentId::from_u128(9)), Slept::Yes), []);
 }
 
 #[test]
 fn gate_b_takes_the_most_urgent_with_its_like() {
     let note = command(3, Later, CommandMode::TaskNotification, "done");
     let pending = queue([prompt(1, Next), note, prompt(2, Next), command(4, Next, CommandMode::Prompt, "/clear")]);
-    assert_eq!(numbers(&pending.gate_b()), [1, 2]);
-    assert_eq!(queue([]).gate_b(), []);
+    assert_eq!(numbers(&pending.gate_b(|_| true)), [1, 2]);
+    assert_eq!(queue([]).gate_b(|_| true), []);
 }
 
 #[test]
 fn gate_b_never_folds_what_must_be_alone() {
     let alone = QueuedCommand { batching: Batching::Alone, ..prompt(1, Next) };
     let pending = queue([alone, prompt(2, Next)]);
-    assert_eq!(numbers(&pending.gate_b()), [1]);
+    assert_eq!(numbers(&pending.gate_b(|_| true)), [1]);
     let pending = queue([prompt(2, Next), QueuedCommand { batching: Batching::Alone, ..prompt(1, Next) }, prompt(3, Next)]);
-    assert_eq!(numbers(&pending.gate_b()), [2, 3]);
+    assert_eq!(numbers(&pending.gate_b(|_| true)), [2, 3]);
 }
 
 #[test]
@@ -121,7 +125,7 @@ proptest! {
             prop_assert!(priorities.is_sorted());
             let bytes: usize = pending.commands().iter().map(|it| size_of_content(&it.content)).sum();
             prop_assert_eq!(pending.bytes, bytes);
-            let batch = pending.gate_b();
+            let batch = pending.gate_b(|_| true);
             prop_assert_eq!(batch.is_empty(), pending.commands().is_empty());
             prop_assert!(batch.first().is_none_or(|first| *first == pending.commands()[0].id));
         }

@@ -13,7 +13,7 @@ impl Projection {
     pub(super) fn fold_resolved(&mut self, event: &Event, resolved: &PermissionResolved) {
         let Some(at) = self.open.iter().position(|request| request.id == resolved.id) else { return };
         let request = self.open.remove(at);
-        if let Some(run) = &mut self.run {
+        if let (Some(run), None) = (&mut self.run, request.agent) {
             run.answers.insert(resolved.tool_use.clone(), resolved.clone());
         }
         if let (Decision::Allow { scope: AllowScope::Session | AllowScope::Always, .. }, Some(rule)) = (&resolved.decision, &resolved.rule)
@@ -29,7 +29,8 @@ impl Projection {
     pub(super) fn fold_answer(&mut self, event: &Event, answered: &Answered) {
         let Some(at) = self.questions.iter().position(|question| question.id == answered.id) else { return };
         let question = self.questions.remove(at);
-        match (&mut self.run, &question.asks, &answered.reply) {
+        let run = self.run.as_mut().filter(|_| question.agent.is_none());
+        match (run, &question.asks, &answered.reply) {
             (Some(run), Asks::Call { tool_use, place }, Reply::Chosen { .. }) => {
                 run.replies.push((tool_use.clone(), *place, answered.clone()));
             }

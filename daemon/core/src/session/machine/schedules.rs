@@ -8,13 +8,15 @@ use agentd_types::permission::{AllowScope, Decision};
 use agentd_types::question::{Asks, Choice, Question};
 use agentd_types::queue::{OnAsk, Priority, QueueChange};
 use agentd_types::system::{System, ToolStarted};
+use agentd_types::task::{TaskChange, TaskEnd as End, TaskOutcome};
 use agentd_types::{
-    Block, Body, CommandId, Entry, Event as Numbered, Json, MessageId, Money, RequestId, SubmissionId, Timestamp, ToolUseId, Usage,
+    Block, Body, CommandId, Entry, Event as Numbered, Json, MessageId, Money, RequestId, SubmissionId, TaskId, Timestamp, ToolUseId,
+    Usage,
 };
 use proptest::prelude::*;
 
 use super::super::effect::{AskOutcome, Effect, Outcome, Start, StartFrom};
-use super::super::event::{Durability, Event, TaskEnd, Ticket};
+use super::super::event::{Durability, Event, TaskEnd, TaskScope, Ticket};
 use super::super::fold::Projection;
 use super::super::phase::Phase;
 use super::world::{World, person};
@@ -33,6 +35,12 @@ enum Op {
     /// The submission does its next thing; which one is drawn from the number.
     Work(u8),
     Panic,
+    /// The submission puts a command into the background.
+    TaskStart,
+    /// The oldest task ends; well, or badly.
+    TaskOver(u8),
+    /// A person ends the newest task.
+    TaskStop,
     Sync,
     Fail,
     Kill,
@@ -58,6 +66,8 @@ struct Play {
     /// Tickets without an answer.
     open: BTreeSet<u64>,
     tickets: u64,
+    /// Tasks whose work runs, and whether it was told to end.
+    works: BTreeMap<TaskId, bool>,
     accepted: BTreeMap<u64, CommandId>,
     /// Acknowledged: never lost again.
     promised: BTreeSet<CommandId>,
@@ -72,6 +82,7 @@ impl Play {
             task: None,
             open: BTreeSet::new(),
             tickets: 0,
+            works: BTreeMap::new(),
             accepted: BTreeMap::new(),
             promised: BTreeSet::new(),
             read: 0,
@@ -120,6 +131,28 @@ impl Play {
                     self.world.apply(Event::Ended { from: task.id, how: TaskEnd::Panicked("test".to_owned()) });
                 }
             }
+            Op::TaskStart => {
+                let Some(task) = self.task.as_ref().filter(|task| task.waits.is_none() && !task.failed && task.last.is_none()) else {
+                    return;
+                };
+                let from = task.id;
+                let ticket = self.ticket();
+                self.world.task(from, ticket.0, "call");
+            }
+            Op::TaskOver(pick) => {
+                let Some((id, told)) = self.works.pop_first() else { return };
+                let outcome = match (told, pick % 2) {
+                    (true, _) => TaskOutcome::Killed,
+                    (false, 0) => TaskOutcome::Completed,
+                    (false, _) => TaskOutcome::Failed,
+                };
+                self.world.apply(Event::TaskOver { task: id, end: End::of(outcome) });
+            }
+            Op::TaskStop => {
+                let Some(id) = self.works.last_key_value().map(|(id, _)| *id) else { return };
+                let ticket = self.ticket();
+                self.world.apply(Event::StopTasks { ticket, scope: TaskScope::One(id), by: person() });
+            }
             Op::Sync => {
                 self.world.sync();
             }
@@ -136,6 +169,7 @@ impl Play {
         self.world = world.killed();
         (self.task, self.read) = (None, 0);
         self.open.clear();
+        self.works.clear();
         self.deleted = self.world.disk.iter().any(|event| matches!(event.body, Body::System(System::Deleted)));
         if !self.deleted {
             self.world.apply(Event::Loaded);
@@ -176,7 +210,19 @@ impl Play {
                         self.settled(outcome);
                     }
                 }
-                Effect::Reload => {}
+                Effect::TaskStart { ticket, result } => {
+                    assert!(self.open.remove(&ticket.0), "{ticket:?} is answered once");
+                    if let Ok(id) = result {
+                        assert!(self.world.disk.iter().any(|event| starts(event) == Some(id)), "a task runs before its start is on disk");
+                        self.works.insert(id, false);
+                    }
+                }
+                Effect::StopTask { task } => {
+                    if let Some(told) = self.works.get_mut(&task) {
+                        *told = true;
+                    }
+                }
+                Effect::MoveCall { .. } | Effect::Reload => {}
                 Effect::Close => self.deleted = true,
             }
         }
@@ -355,6 +401,12 @@ impl Play {
             self.play(Op::Sync);
             // Results where there are calls, else the end.
             self.play(Op::Work(2));
+            self.play(Op::TaskOver(0));
+            let quiet = self.world.machine.phase() == &Phase::Idle;
+            if quiet && self.task.is_none() && !self.world.machine.committed().queue.commands().is_empty() {
+                // Notes that wait for a person.
+                self.play(Op::Submit(Priority::Next));
+            }
             if matches!(self.world.machine.phase(), Phase::Failed) {
                 // A client's call makes a session try the store again.
                 self.play(Op::Submit(Priority::Next));
@@ -381,13 +433,21 @@ impl Play {
                 assert!(delivered.insert(*id), "delivered twice");
             }
         }
+        let mut over = BTreeSet::new();
+        for event in disk {
+            if let Body::Task(TaskChange::Finished { id, .. }) = &event.body {
+                assert!(over.insert(*id), "a task ended twice");
+                let note = CommandId::from_bytes(*id.as_bytes());
+                assert!(is_enqueued(disk, note), "nobody is told of a task's end");
+            }
+        }
         let mut folded = Projection::open(&disk[0]).unwrap();
         disk[1..].iter().for_each(|event| folded.fold(event));
         assert_eq!(&folded, self.world.machine.committed(), "what clients see is what is on disk");
     }
 }
 
-fn finished(submission: SubmissionId, terminal: TerminalName) -> SubmissionResult {
+pub(super) fn finished(submission: SubmissionId, terminal: TerminalName) -> SubmissionResult {
     SubmissionResult {
         submission,
         terminal,
@@ -405,6 +465,13 @@ fn finished(submission: SubmissionId, terminal: TerminalName) -> SubmissionResul
         models: Vec::new(),
         denials: Vec::new(),
         answered: Vec::new(),
+    }
+}
+
+fn starts(event: &Numbered) -> Option<TaskId> {
+    match &event.body {
+        Body::Task(TaskChange::Started(start)) => Some(start.id),
+        _ => None,
     }
 }
 
@@ -434,6 +501,9 @@ fn any_op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Delete),
         14 => any::<u8>().prop_map(Op::Work),
         1 => Just(Op::Panic),
+        3 => Just(Op::TaskStart),
+        3 => any::<u8>().prop_map(Op::TaskOver),
+        1 => Just(Op::TaskStop),
         10 => Just(Op::Sync),
         1 => Just(Op::Fail),
         2 => Just(Op::Kill),
@@ -459,6 +529,8 @@ proptest! {
         if !play.deleted {
             let waiting = play.world.machine.committed().queue.commands().len();
             prop_assert_eq!(waiting, 0, "what was accepted is delivered");
+            let committed = play.world.machine.committed();
+            prop_assert!(committed.running_tasks().next().is_none(), "a task never ends");
         }
     }
 }

@@ -4,8 +4,9 @@ use agentd_types::config::Interrupted;
 use agentd_types::queue::{Batching, CommandMode, OnAsk, Priority, QueueChange, QueuedCommand, RunOptions};
 use agentd_types::session::{Limits, NotesMode, SessionMeta};
 use agentd_types::system::System;
+use agentd_types::task::{Placement, TaskKind, TaskStart};
 use agentd_types::{
-    AbsPath, Block, Body, CommandId, Entry, Event as Numbered, MessageId, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp,
+    AbsPath, Block, Body, CommandId, Entry, Event as Numbered, MessageId, Origin, RequestId, Seq, SessionId, SubmissionId, TaskId, Timestamp,
     ToolUseId,
 };
 
@@ -129,6 +130,12 @@ impl World {
             },
             Effect::Settle { ticket, outcome } => format!("settle {} {}", ticket.0, word(&format!("{outcome:?}"))),
             Effect::Leased { ticket, commands } => format!("leased {} {}", ticket.0, commands.len()),
+            Effect::TaskStart { ticket, result } => match result {
+                Ok(_) => format!("task starts {}", ticket.0),
+                Err(why) => format!("no task {} {}", ticket.0, word(&format!("{why:?}"))),
+            },
+            Effect::StopTask { .. } => "stop task".to_owned(),
+            Effect::MoveCall { tool_use } => format!("move {tool_use}"),
             Effect::Reload => "reload".to_owned(),
             Effect::Close => "close".to_owned(),
         }
@@ -182,6 +189,22 @@ impl World {
         self.submit(900, Priority::Next, "go");
         self.sync();
         *self.starts.last().unwrap()
+    }
+
+    /// A command of `from` goes on in the background; its id.
+    pub fn task(&mut self, from: SubmissionId, ticket: u64, tool_use: &str) -> (TaskId, Vec<String>) {
+        let start = TaskStart {
+            id: TaskId::from_u128(self.id()),
+            kind: TaskKind::Bash,
+            description: "tests".to_owned(),
+            tool_use: ToolUseId::new(tool_use),
+            owner: None,
+            agent: None,
+            placement: Placement::Background,
+            output_file: AbsPath::new("/out").unwrap(),
+        };
+        let id = start.id;
+        (id, self.apply(Event::TaskStarts { from, ticket: Ticket(ticket), start, lane: None }))
     }
 
     pub fn asked(&mut self, from: SubmissionId, ticket: u64, tool_use: &str, on_ask: OnAsk) -> (RequestId, Vec<String>) {
