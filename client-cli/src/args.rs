@@ -189,6 +189,9 @@ pub enum Command {
     New {
         #[arg(id = "session_name", value_name = "NAME")]
         session_name: Option<String>,
+        /// Whether notes of tasks that end start the model by themselves.
+        #[arg(long, value_enum, default_value_t)]
+        notes: NotesArg,
         #[command(flatten)]
         made: SessionArgs,
     },
@@ -219,8 +222,23 @@ pub enum Command {
         #[arg(long, value_name = "BRIDGE:AUTHOR")]
         origin: Option<String>,
     },
-    /// End the running submission.
-    Interrupt { session: String },
+    /// End the running submission, or tasks.
+    Interrupt {
+        session: String,
+        /// Not the submission but this task.
+        #[arg(long, value_name = "ID", conflicts_with = "all_tasks")]
+        task: Option<String>,
+        /// Not the submission but all tasks that run.
+        #[arg(long)]
+        all_tasks: bool,
+    },
+    /// A session's tasks: commands in the background, subagents.
+    Tasks { session: String },
+    /// One task.
+    Task {
+        #[command(subcommand)]
+        command: TaskCommand,
+    },
     /// What waits in a session's queue.
     Queue { session: String },
     /// A session's transcript.
@@ -294,6 +312,37 @@ pub enum Command {
     Daemon {
         #[command(subcommand)]
         command: DaemonCommand,
+    },
+}
+
+/// Whether notes of tasks start submissions.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NotesArg {
+    #[default]
+    Start,
+    /// Stored and shown; nothing starts until a person speaks.
+    Record,
+}
+
+/// Commands about one task; a task is named by its id or a unique beginning of it.
+#[derive(Subcommand, Debug)]
+pub enum TaskCommand {
+    /// What it printed.
+    Output {
+        session: String,
+        task: String,
+        /// Go on until it has ended.
+        #[arg(long)]
+        follow: bool,
+    },
+    /// End it; returns when nothing of it runs any more.
+    Stop { session: String, task: String },
+    /// Let a running call go on in the background.
+    Background {
+        session: String,
+        /// The call's id, as the transcript names it.
+        #[arg(value_name = "TOOL_USE")]
+        tool_use: String,
     },
 }
 

@@ -191,6 +191,7 @@ impl<'a> Follow<'a> {
             | Body::PermissionResolved(_)
             | Body::Question(_)
             | Body::Answer(_)
+            | Body::Task(_)
             | Body::Result(_) => {}
         }
         if self.running.is_none() || event.submission != self.running {
@@ -219,7 +220,7 @@ impl<'a> Follow<'a> {
                 }
             }
             Body::System(System::Parked { .. }) => return self.parked().await.map(Some),
-            Body::Result(submission) => {
+            Body::Result(submission) if event.agent.is_none() => {
                 self.running = None;
                 self.open.clear();
                 self.questions.clear();
@@ -228,7 +229,14 @@ impl<'a> Follow<'a> {
                     self.failed.get_or_insert(exit);
                 }
             }
-            Body::Assistant(_) | Body::User(_) | Body::Attachment(_) | Body::System(_) | Body::Tombstone { .. } | Body::Queue(_) => {}
+            Body::Assistant(_)
+            | Body::User(_)
+            | Body::Attachment(_)
+            | Body::System(_)
+            | Body::Tombstone { .. }
+            | Body::Queue(_)
+            | Body::Task(_)
+            | Body::Result(_) => {}
         }
         Ok(None)
     }

@@ -6,6 +6,7 @@
 //! - Only `rpc` names wire types, only `store` names the journal's, only `processes` starts a process.
 //! - Process-wide things (signals, tracing, the TLS provider) live in `main.rs`.
 
+pub mod background;
 pub mod boot;
 pub mod clock;
 pub mod drain;

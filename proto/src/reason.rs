@@ -17,5 +17,7 @@ pub const QUEUE_FULL: &str = "QUEUE_FULL";
 pub const CONTENT_TOO_LARGE: &str = "CONTENT_TOO_LARGE";
 pub const TOO_MANY_SUBSCRIBERS: &str = "TOO_MANY_SUBSCRIBERS";
 pub const PAGE_EXPIRED: &str = "PAGE_EXPIRED";
+pub const TASK_NOT_FOUND: &str = "TASK_NOT_FOUND";
+pub const NOT_RUNNING: &str = "NOT_RUNNING";
 pub const DRAINING: &str = "DRAINING";
 pub const STORE_FAILED: &str = "STORE_FAILED";

@@ -8,6 +8,7 @@ use agentd::files::ReadCache;
 use agentd::processes::{Exit, Killed, Launch, Leftovers, Limits, Reason, Shims, SpawnError, Status, Tree, end_leftovers};
 use agentd::tools::bash::Bash;
 use agentd::tools::bash::survivors::Survivors;
+use agentd::tools::host::NoTasks;
 use agentd::tools::tool::{CallContext, ContextChange, Tool, ToolContext, ToolFailure};
 use agentd_core::permission::{Policy, Scope, Subject};
 use agentd_tests::program::{binary, eventually};
@@ -313,6 +314,7 @@ impl Call {
         let id = ToolUseId::new("toolu_1");
         let scope = Scope { cwd: self.context.cwd.clone(), allowed: Vec::new(), home: None, protected: Vec::new() };
         let policy = Policy { mode: PermissionMode::Default, allow: Vec::new(), deny: Vec::new(), ask: Vec::new(), scope };
+        let tasks = NoTasks::default();
         let call = CallContext {
             id: &id,
             context: &self.context,
@@ -320,6 +322,7 @@ impl Call {
             policy: &policy,
             progress: &progress,
             cancel: self.cancel.clone(),
+            tasks: &tasks,
         };
         match self.bash.call(&input, call).await {
             Ok(output) => {

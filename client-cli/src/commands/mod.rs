@@ -8,6 +8,7 @@ mod rehearse;
 mod run;
 mod send;
 mod sessions;
+mod tasks;
 mod tour;
 
 use agentd_types::session::SessionInfo;
@@ -32,7 +33,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     match command {
         Command::Run { prompt, run } => run::run(&global, prompt, &run, OnAskArg::Park).await,
         Command::Rehearse { file, permission_mode, answer } => rehearse::run(&global, file, permission_mode, &answer).await,
-        Command::New { session_name, made } => sessions::new(&global, session_name, &made).await,
+        Command::New { session_name, notes, made } => sessions::new(&global, session_name, notes, &made).await,
         Command::Ls { all } => sessions::list(&global, all).await,
         Command::Show { session } => sessions::show(&global, &session).await,
         Command::Rm { session } => sessions::remove(&global, &session).await,
@@ -41,7 +42,10 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
             let send = send::Send { session, text, now, later, wait, idempotency_key, origin };
             send::send(&global, send).await
         }
-        Command::Interrupt { session } => send::interrupt(&global, &session).await,
+        Command::Interrupt { session, task: None, all_tasks: false } => send::interrupt(&global, &session).await,
+        Command::Interrupt { session, task, all_tasks: _ } => tasks::interrupt(&global, &session, task.as_deref()).await,
+        Command::Tasks { session } => tasks::list(&global, &session).await,
+        Command::Task { command } => tasks::run(&global, &command).await,
         Command::Queue { session } => send::queue(&global, &session).await,
         Command::Log { session, from, tail, follow, output_format } => log::run(&global, &session, from, tail, follow, output_format).await,
         Command::Attach { session, plain, read_only } => log::attach(&global, &session, plain, read_only).await,

@@ -1,16 +1,21 @@
 //! Sessions made, listed, shown, renamed, deleted.
 
 use agentd_client::NewSession;
+use agentd_types::session::{NotesMode, SessionMeta};
 use agentd_types::system::SessionChanges;
 
 use super::{connected, print_session};
-use crate::args::{Global, SessionArgs};
+use crate::args::{Global, NotesArg, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{Out, rows};
 use crate::place;
 
-pub async fn new(global: &Global, name: Option<String>, made: &SessionArgs) -> Result<Exit, Failure> {
-    let meta = place::meta(made, name)?;
+pub async fn new(global: &Global, name: Option<String>, notes: NotesArg, made: &SessionArgs) -> Result<Exit, Failure> {
+    let notes = match notes {
+        NotesArg::Start => NotesMode::Start,
+        NotesArg::Record => NotesMode::Record,
+    };
+    let meta = SessionMeta { notes, ..place::meta(made, name)? };
     let info = connected(global).await?.create(NewSession { meta, idempotency_key: None }).await?;
     if global.json {
         Out::json(&rows::session(&info))?;

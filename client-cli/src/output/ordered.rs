@@ -71,7 +71,8 @@ impl Ordered {
             | Body::PermissionResolved(_)
             | Body::Question(_)
             | Body::Answer(_)
-            | Body::Queue(_) => of_event,
+            | Body::Queue(_)
+            | Body::Task(_) => of_event,
         }
     }
 

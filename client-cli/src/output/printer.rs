@@ -92,7 +92,8 @@ impl Printer {
             | Body::PermissionResolved(_)
             | Body::Question(_)
             | Body::Answer(_)
-            | Body::Queue(_) => Ok(()),
+            | Body::Queue(_)
+            | Body::Task(_) => Ok(()),
         }
     }
 

@@ -5,6 +5,7 @@ use agentd_types::content::plain_text;
 use agentd_types::question::{Asks, Question, Reply};
 use agentd_types::queue::QueuedCommand;
 use agentd_types::session::SessionInfo;
+use agentd_types::task::Task;
 use serde_json::{Value, json};
 
 use super::result::value;
@@ -35,6 +36,24 @@ pub fn queued(command: &QueuedCommand) -> Value {
 
 pub fn queued_line(command: &QueuedCommand) -> String {
     let line = format!("{}  {:?}  {}  {}", command.id, command.priority, command.origin, plain_text(&command.content));
+    printable(&line).replace('\n', " ")
+}
+
+pub fn task(task: &Task) -> Value {
+    let end = task.end.as_ref();
+    json!({
+        "id": task.id().to_string(), "kind": task.start.kind.name(), "description": task.start.description, "status": task.status(),
+        "signal": end.and_then(|(end, _)| end.signal), "exit_code": end.and_then(|(end, _)| end.exit_code),
+        "owner": task.start.owner.map(|agent| agent.to_string()), "tool_use_id": task.start.tool_use.as_str(),
+        "started_at": timestamp(task.started_at), "ended_at": end.map(|(_, at)| timestamp(*at)),
+        "ended_by": end.and_then(|(end, _)| end.by.as_ref()).map(ToString::to_string),
+        "output_file": task.start.output_file.to_string(),
+    })
+}
+
+pub fn task_line(task: &Task) -> String {
+    let code = task.end.as_ref().and_then(|(end, _)| end.exit_code.map(|code| format!(" ({code})"))).unwrap_or_default();
+    let line = format!("{}  {:<5} {:<10}{code}  {}", task.id(), task.start.kind.name(), task.status(), task.start.description);
     printable(&line).replace('\n', " ")
 }
 

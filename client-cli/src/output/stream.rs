@@ -63,7 +63,8 @@ pub fn lines(event: &Event) -> Vec<Value> {
         | Body::PermissionResolved(_)
         | Body::Question(_)
         | Body::Answer(_)
-        | Body::Queue(_) => Vec::new(),
+        | Body::Queue(_)
+        | Body::Task(_) => Vec::new(),
     }
 }
 

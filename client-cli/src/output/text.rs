@@ -57,7 +57,8 @@ impl Transcript {
             | Body::PermissionRequest(_)
             | Body::PermissionResolved(_)
             | Body::Answer(_)
-            | Body::Queue(_) => {}
+            | Body::Queue(_)
+            | Body::Task(_) => {}
         }
         lines.extend(describe(event));
         lines

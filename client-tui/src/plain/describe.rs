@@ -6,6 +6,7 @@ use agentd_types::permission::{PermissionRequest, PermissionResolved};
 use agentd_types::question::{Answered, Question};
 use agentd_types::queue::QueueChange;
 use agentd_types::system::{RecoveryOutcome, System};
+use agentd_types::task::TaskChange;
 use agentd_types::{Block, Body, Event};
 
 /// Characters of a tool's input or result that a line shows.
@@ -27,6 +28,7 @@ pub fn describe(event: &Event) -> Option<String> {
         Body::Question(question) => Some(asked(question)),
         Body::Answer(answered) => Some(replied(answered)),
         Body::Queue(change) => from_queue(change),
+        Body::Task(change) => from_task(change),
         Body::Result(result) => {
             let detail = if result.detail.is_empty() { String::new() } else { format!(": {}", result.detail) };
             let rounds = if result.num_turns == 1 { "round" } else { "rounds" };
@@ -72,6 +74,19 @@ pub fn replied(answered: &Answered) -> String {
 #[must_use]
 pub fn call(name: &str, input: &str) -> String {
     printable(&format!("  → {name} {}", short(input))).into_owned()
+}
+
+fn from_task(change: &TaskChange) -> Option<String> {
+    match change {
+        TaskChange::Started(start) => Some(format!("· task {} ({}) started: {}", start.id, start.kind.name(), start.description)),
+        TaskChange::Moved { id } => Some(format!("· task {id} goes on in the background")),
+        TaskChange::Finished { id, end } => {
+            let code = end.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+            let signal = end.signal.map(|signal| format!(", signal {signal}")).unwrap_or_default();
+            let by = end.by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default();
+            Some(format!("· task {id} {}{code}{signal}{by}", end.outcome.name()))
+        }
+    }
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> Option<String> {

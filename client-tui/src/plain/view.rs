@@ -101,6 +101,7 @@ impl<W: Write> View<W> {
             | Body::Attachment(_)
             | Body::System(_)
             | Body::Queue(_)
+            | Body::Task(_)
             | Body::Result(_) => {}
         }
         match describe(event) {

@@ -126,7 +126,8 @@ impl Conversation {
             | Body::PermissionResolved(_)
             | Body::Question(_)
             | Body::Answer(_)
-            | Body::Queue(_) => {}
+            | Body::Queue(_)
+            | Body::Task(_) => {}
         }
     }
 

@@ -29,6 +29,7 @@ use super::said::{interrupt_marker, meta_message};
 use super::tally::{Bill, Tally};
 use crate::models::provider::Provider;
 use crate::permissions::asker::Asker;
+use crate::tools::host::TaskHost;
 use crate::tools::survey::Surveyed;
 use crate::tools::tool::ToolContext;
 
@@ -41,6 +42,7 @@ pub struct Surround {
     pub ledger: Arc<dyn Ledger>,
     pub feed: Arc<dyn Feed>,
     pub asker: Arc<dyn Asker>,
+    pub tasks: Arc<dyn TaskHost>,
 }
 
 /// Drives submissions of one conversation, one at a time.

@@ -169,6 +169,8 @@ impl<'a> EngineHands<'a> {
         let means = Means {
             tools: &kit.tools,
             asker: around.asker.as_ref(),
+            tasks: around.tasks.as_ref(),
+            give_way: Box::new(move || cancel.cancel(InterruptReason::Interrupt, None)),
             policy: Box::new(move |context| super::engine::policy(kit, around, context)),
             log: Box::new(RoundLog::new(self.start.submission, around.ledger.as_ref(), around.feed.as_ref())),
             cancel: cancel.token().clone(),

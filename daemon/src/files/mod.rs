@@ -2,6 +2,7 @@
 
 pub mod freshness;
 pub mod open;
+pub mod pieces;
 pub mod text;
 
 pub use freshness::{ReadCache, SeenFile};

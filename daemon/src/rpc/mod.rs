@@ -12,6 +12,7 @@ mod permissions;
 mod queue;
 mod sessions;
 pub mod status;
+mod tasks;
 
 pub use codec::WireCodec;
 pub use gate::Stage;

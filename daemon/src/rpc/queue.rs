@@ -9,7 +9,7 @@ use tonic::{Request, Response, Status};
 use super::peer::Caller;
 use super::server::Rpc;
 use super::status::{bad_field, invalid};
-use crate::sessions::request::{Interrupted, Submit};
+use crate::sessions::request::{Interrupted, Submit, TaskPick};
 
 /// Longest idempotency key, in bytes.
 const LONGEST_KEY: usize = 256;
@@ -32,7 +32,13 @@ impl Queue for Rpc {
 
     async fn interrupt(&self, request: Request<v1::InterruptRequest>) -> Result<Response<v1::InterruptResponse>, Status> {
         let by = Caller::of(&request).origin();
-        let v1::InterruptRequest { session_id, submission_id } = request.into_inner();
+        let v1::InterruptRequest { session_id, submission_id, task_id, all_tasks } = request.into_inner();
+        if let Some(pick) = task_id.map(TaskPick::One).or(all_tasks.then_some(TaskPick::All)) {
+            let tasks = self.session(&session_id).await?.stop_tasks(pick, by).await?;
+            let outcome = if tasks.is_empty() { v1::InterruptOutcome::NothingRunning } else { v1::InterruptOutcome::Ended };
+            let tasks = tasks.iter().map(Into::into).collect();
+            return Ok(Response::new(v1::InterruptResponse { outcome: outcome.into(), submission_id: None, seq: None, tasks }));
+        }
         let submission =
             submission_id.map(|id| id.parse::<SubmissionId>().map_err(|error| invalid("submission_id", error.to_string()))).transpose()?;
         let done = self.session(&session_id).await?.interrupt(submission, by).await?;
@@ -104,5 +110,5 @@ fn interrupted(done: Interrupted) -> v1::InterruptResponse {
         Interrupted::AlreadyEnded { submission } => (Outcome::AlreadyEnded, Some(submission.to_string()), None),
         Interrupted::NothingRunning => (Outcome::NothingRunning, None, None),
     };
-    v1::InterruptResponse { outcome: outcome.into(), submission_id, seq }
+    v1::InterruptResponse { outcome: outcome.into(), submission_id, seq, tasks: Vec::new() }
 }

@@ -9,6 +9,7 @@ use agentd_proto::server::events_server::EventsServer;
 use agentd_proto::server::permissions_server::PermissionsServer;
 use agentd_proto::server::queue_server::QueueServer;
 use agentd_proto::server::sessions_server::SessionsServer;
+use agentd_proto::server::tasks_server::TasksServer;
 use agentd_proto::{FILE_DESCRIPTOR_SET, WireError};
 use agentd_types::{AbsPath, Timestamp};
 use futures_util::Stream;
@@ -149,6 +150,7 @@ where
         .add_service(service!(QueueServer))
         .add_service(service!(EventsServer))
         .add_service(service!(PermissionsServer))
+        .add_service(service!(TasksServer))
         .add_service(service!(AdminServer));
     let (closing, closed) = oneshot::channel::<()>();
     let serving = router.serve_with_incoming_shutdown(incoming, async {
@@ -183,7 +185,7 @@ async fn report(reporter: &HealthReporter, stage: &Stage) {
         Stage::Ready(_) => ServingStatus::Serving,
         Stage::Opening | Stage::Draining(_) => ServingStatus::NotServing,
     };
-    for service in ["", "agent.v1.Sessions", "agent.v1.Queue", "agent.v1.Events", "agent.v1.Permissions"] {
+    for service in ["", "agent.v1.Sessions", "agent.v1.Queue", "agent.v1.Events", "agent.v1.Permissions", "agent.v1.Tasks"] {
         reporter.set_service_status(service, status).await;
     }
     reporter.set_service_status("agent.v1.Admin", ServingStatus::Serving).await;

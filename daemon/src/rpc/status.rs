@@ -83,6 +83,8 @@ fn parts(error: SessionError) -> (Code, &'static str, Metadata) {
         E::TooManySubscribers { bound } => (Code::ResourceExhausted, reason::TOO_MANY_SUBSCRIBERS, vec![("bound", bound.to_string())]),
         E::Invalid { field, .. } => (Code::InvalidArgument, reason::INVALID_ARGUMENT, vec![("field", field.to_owned())]),
         E::Precondition { state, .. } => (Code::FailedPrecondition, reason::SESSION_STATE, vec![("state", state.name().to_owned())]),
+        E::NoSuchTask { id } => (Code::NotFound, reason::TASK_NOT_FOUND, vec![("task_id", id)]),
+        E::NotRunning { call } => (Code::FailedPrecondition, reason::NOT_RUNNING, vec![("tool_use_id", call)]),
         E::Draining => (Code::Unavailable, reason::DRAINING, vec![]),
         E::Store(_) => (Code::Internal, reason::STORE_FAILED, vec![]),
         E::Gone => (Code::Internal, reason::SESSION_GONE, vec![]),

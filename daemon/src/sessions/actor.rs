@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use agentd_core::queue::Waits;
 use agentd_core::session::{DrainStage, Event, Fresh, Machine, TaskEnd};
 use agentd_types::session::SessionInfo;
-use agentd_types::{MessageId, RequestId, Seq, SessionId, SubmissionId};
+use agentd_types::task::{Task, TaskEnd as Over};
+use agentd_types::{MessageId, RequestId, Seq, SessionId, SubmissionId, TaskId, ToolUseId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinHandle};
 
@@ -20,6 +22,7 @@ use super::inbox::{FromSubmission, INBOX};
 use super::live::InProgress;
 use super::load::{self, LoadError};
 use super::waiting::Waiting;
+use crate::background::Tasks;
 use crate::engine::{Cancel, Kit, QueryEngine};
 use crate::permissions::rules::RuleWriter;
 use crate::store::{Commit, Store};
@@ -71,6 +74,9 @@ enum Wake {
     Submission(SubmissionId, FromSubmission),
     Commit(Seq, Seq, Commit),
     Left(u64),
+    /// A task of the session is over.
+    TaskOver(TaskId, Over),
+    /// The submission's own.
     TaskEnded(Result<(QueryEngine, TaskEnd), JoinError>),
     Control(Control),
     Quiet,
@@ -92,6 +98,11 @@ pub(super) struct Actor {
     /// Numbered and not yet on disk.
     pub(super) unpublished: VecDeque<Unpublished>,
     pub(super) info: watch::Sender<SessionInfo>,
+    pub(super) tasks: Tasks,
+    /// What loops are told without asking; see `inbox::News`.
+    pub(super) wishes: watch::Sender<Vec<ToolUseId>>,
+    pub(super) known_tasks: watch::Sender<Arc<[Task]>>,
+    pub(super) waits: watch::Sender<Waits>,
     /// Rules that answers put in force; the running submission looks at it before each round.
     pub(super) allowed: watch::Sender<Vec<String>>,
     pub(super) drained: Vec<oneshot::Sender<()>>,
@@ -150,6 +161,7 @@ impl Actor {
         // At most one message a record in flight, and the commit thread's queue bounds those.
         let (commits, committed) = mpsc::unbounded_channel();
         let allowed = watch::Sender::new(projection.allowed.clone());
+        let known_tasks = watch::Sender::new(projection.tasks.clone().into());
         let resume = shared.kit.settings.resume.interrupted;
         let actor = Actor {
             id,
@@ -163,6 +175,10 @@ impl Actor {
             inbox,
             commits,
             unpublished: VecDeque::new(),
+            tasks: Tasks::default(),
+            wishes: watch::Sender::default(),
+            known_tasks,
+            waits: watch::Sender::default(),
             info,
             allowed,
             drained: Vec::new(),
@@ -187,6 +203,7 @@ impl Actor {
                 Wake::Submission(from, message) => self.submission_said(from, message).await,
                 Wake::Commit(first, last, commit) => self.commit(first, last, commit).await,
                 Wake::Left(id) => self.publisher.left(id),
+                Wake::TaskOver(task, end) => self.step(Event::TaskOver { task, end }).await,
                 Wake::TaskEnded(ended) => self.task_ended(ended).await,
                 Wake::Control(Control::Drain { stage, quiet }) => {
                     self.drained.push(quiet);
@@ -219,6 +236,7 @@ impl Actor {
             call = ears.calls.recv() => Wake::Call(call),
             Some(id) = ears.left.recv() => Wake::Left(id),
             Some(control) = ears.control.recv() => Wake::Control(control),
+            (task, end) = self.tasks.next() => Wake::TaskOver(task, end),
             ended = ended => Wake::TaskEnded(ended),
             () = tokio::time::sleep(IDLE), if quiet => Wake::Quiet,
         }

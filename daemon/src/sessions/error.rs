@@ -35,6 +35,10 @@ pub enum SessionError {
     Invalid { field: &'static str, why: String },
     #[error("the session is {}: {why}", .state.name())]
     Precondition { state: SessionState, why: String },
+    #[error("no task `{id}` in this session; `agent tasks SESSION` lists them")]
+    NoSuchTask { id: String },
+    #[error("no call `{call}` runs here that could go on in the background (Bash and Agent can, while they run)")]
+    NotRunning { call: String },
     #[error("the daemon is shutting down; start it again and repeat the call")]
     Draining,
     #[error(transparent)]

@@ -6,12 +6,13 @@ use agentd_types::question::Answered;
 use agentd_types::queue::QueuedCommand;
 use agentd_types::session::SessionInfo;
 use agentd_types::system::SessionChanges;
-use agentd_types::{Origin, Seq, SessionId, SubmissionId};
+use agentd_types::task::Task;
+use agentd_types::{Origin, Seq, SessionId, SubmissionId, ToolUseId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::SessionError;
 use super::feed::Subscription;
-use super::request::{AnswerQuestion, Interrupted, Page, PermissionRow, QuestionRow, ReadFrom, Respond, Submit, SubmitReceipt};
+use super::request::{AnswerQuestion, Interrupted, Page, PermissionRow, QuestionRow, ReadFrom, Respond, Submit, SubmitReceipt, TaskPick, WatchedTask};
 
 /// The answer to one call.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
@@ -28,6 +29,10 @@ pub(crate) enum Call {
     Info { reply: Reply<SessionInfo> },
     Snapshot { reply: Reply<Snapshot> },
     Update { changes: SessionChanges, by: Origin, reply: Reply<SessionInfo> },
+    Tasks { reply: Reply<Vec<Task>> },
+    WatchTask { task: String, reply: Reply<WatchedTask> },
+    StopTasks { pick: TaskPick, by: Origin, reply: Reply<Vec<Task>> },
+    MoveCall { tool_use: ToolUseId, reply: Reply<Vec<Task>> },
     Delete { by: Origin, reply: Reply<()> },
     Subscribe { from: Option<Seq>, partials: bool, client: ClientInfo, reply: Reply<Subscription> },
     Read { from: ReadFrom, limit: u32, reply: Reply<Page> },
@@ -113,6 +118,26 @@ impl SessionHandle {
 
     pub async fn update(&self, changes: SessionChanges, by: Origin) -> Result<SessionInfo, SessionError> {
         self.ask(|reply| Call::Update { changes, by, reply }).await
+    }
+
+    /// Those that run, and the newest that ended; oldest first.
+    pub async fn tasks(&self) -> Result<Vec<Task>, SessionError> {
+        self.ask(|reply| Call::Tasks { reply }).await
+    }
+
+    /// One of them, and how they go on.
+    pub async fn watch_task(&self, task: String) -> Result<WatchedTask, SessionError> {
+        self.ask(|reply| Call::WatchTask { task, reply }).await
+    }
+
+    /// Ends tasks; returns them when nothing of them runs any more.
+    pub async fn stop_tasks(&self, pick: TaskPick, by: Origin) -> Result<Vec<Task>, SessionError> {
+        self.ask(|reply| Call::StopTasks { pick, by, reply }).await
+    }
+
+    /// A running call goes on in the background; the task it is.
+    pub async fn move_call(&self, tool_use: ToolUseId) -> Result<Vec<Task>, SessionError> {
+        self.ask(|reply| Call::MoveCall { tool_use, reply }).await
     }
 
     /// Ends what runs, then deletes.

@@ -4,15 +4,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use agentd_core::query::StoreFailure;
-use agentd_core::queue::Slept;
+use agentd_core::queue::{Slept, Waits};
+use agentd_core::session::NotStarted;
 use agentd_types::live::{Delta, Ephemeral};
 use agentd_types::queue::QueuedCommand;
-use agentd_types::{Entry, MessageId, SubmissionId, ToolUseId};
+use agentd_types::task::{Task, TaskStart};
+use agentd_types::{AgentId, Entry, MessageId, SubmissionId, TaskId, ToolUseId};
 use std::sync::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::entropy::Entropy;
 use crate::engine::ledger::{Durability, Feed, Ledger, Pending, Receipt};
 use crate::permissions::asker::{Answer, Ask, Asked, Asker, Said};
+use crate::tools::host::{TaskHost, TaskWish, Work};
+use crate::tools::tool::Boxed;
 
 /// Messages of one submission on their way to the actor.
 pub const INBOX: usize = 1_024;
@@ -24,20 +29,42 @@ pub(super) enum FromSubmission {
     AskPerson { tool_use: ToolUseId, questions: Vec<Asked>, reply: oneshot::Sender<Said> },
     Lease { slept: Slept, reply: oneshot::Sender<Vec<QueuedCommand>> },
     Absorb { attachments: Vec<MessageId>, entries: Vec<Entry>, reply: oneshot::Sender<Result<Receipt, StoreFailure>> },
+    StartTask { start: TaskStart, lane: Option<SubmissionId>, work: Work, reply: oneshot::Sender<Result<TaskId, NotStarted>> },
+    TaskMoved { task: TaskId },
+    StopTask { task: TaskId, reply: oneshot::Sender<()> },
     Show(Ephemeral),
+}
+
+/// What the actor tells its loops without being asked.
+#[derive(Clone)]
+pub(super) struct News {
+    /// Calls that somebody wants in the background.
+    pub wishes: watch::Receiver<Vec<ToolUseId>>,
+    pub tasks: watch::Receiver<Arc<[Task]>>,
+    pub waits: watch::Receiver<Waits>,
 }
 
 /// One submission's line. Everything it sends keeps its order.
 pub(super) struct Line {
     submission: SubmissionId,
+    /// Whose loop it is; absent = the main one.
+    agent: Option<AgentId>,
+    entropy: Arc<dyn Entropy>,
     to: mpsc::Sender<(SubmissionId, FromSubmission)>,
+    news: News,
     /// A delta that found the inbox full waits here and grows; held for a push only.
     waiting: Mutex<Option<Delta>>,
 }
 
 impl Line {
-    pub(super) fn new(submission: SubmissionId, to: mpsc::Sender<(SubmissionId, FromSubmission)>) -> Arc<Line> {
-        Arc::new(Line { submission, to, waiting: Mutex::new(None) })
+    pub(super) fn new(
+        submission: SubmissionId,
+        agent: Option<AgentId>,
+        entropy: Arc<dyn Entropy>,
+        to: mpsc::Sender<(SubmissionId, FromSubmission)>,
+        news: News,
+    ) -> Arc<Line> {
+        Arc::new(Line { submission, agent, entropy, to, news, waiting: Mutex::new(None) })
     }
 
     async fn send(&self, message: FromSubmission) -> Result<(), StoreFailure> {
@@ -100,6 +127,49 @@ impl Asker for Line {
                 Err(failure) => Said::StoreFailed(failure),
             }
         })
+    }
+}
+
+impl TaskHost for Line {
+    fn start(&self, wish: TaskWish, work: Work) -> Boxed<'_, Result<TaskId, NotStarted>> {
+        Box::pin(async move {
+            let TaskWish { kind, description, tool_use, placement, output_file, lane } = wish;
+            let id = TaskId::from_u128(self.entropy.id());
+            let agent = lane.map(|(agent, _)| agent);
+            let start = TaskStart { id, kind, description, tool_use, owner: self.agent, agent, placement, output_file };
+            let lane = lane.map(|(_, submission)| submission);
+            let (reply, started) = oneshot::channel();
+            self.send(FromSubmission::StartTask { start, lane, work, reply }).await.map_err(|_| NotStarted::Ended)?;
+            started.await.unwrap_or(Err(NotStarted::Ended))
+        })
+    }
+
+    fn moved(&self, task: TaskId) -> Boxed<'_, ()> {
+        Box::pin(async move {
+            // A session that has ended ends its tasks too.
+            let _ = self.send(FromSubmission::TaskMoved { task }).await;
+        })
+    }
+
+    fn stop(&self, task: TaskId) -> Boxed<'_, ()> {
+        Box::pin(async move {
+            let (reply, stopped) = oneshot::channel();
+            if self.send(FromSubmission::StopTask { task, reply }).await.is_ok() {
+                let _ = stopped.await;
+            }
+        })
+    }
+
+    fn wishes(&self) -> watch::Receiver<Vec<ToolUseId>> {
+        self.news.wishes.clone()
+    }
+
+    fn tasks(&self) -> watch::Receiver<Arc<[Task]>> {
+        self.news.tasks.clone()
+    }
+
+    fn waits(&self) -> watch::Receiver<Waits> {
+        self.news.waits.clone()
     }
 }
 

@@ -9,7 +9,7 @@ use agentd_types::{Body, Event, MessageId, Seq};
 
 use super::actor::{Actor, Running, Unpublished};
 use super::error::SessionError;
-use super::inbox::Line;
+use super::inbox::{Line, News};
 use super::load;
 use super::request::{Interrupted, SubmitReceipt};
 use super::waiting::Waiter;
@@ -49,6 +49,17 @@ impl Actor {
                     let _ = reply.send(commands);
                 }
             }
+            Effect::TaskStart { ticket, result } => {
+                if let Some(Waiter::TaskStart { work, reply }) = self.waiting.take(ticket) {
+                    if let Ok(task) = &result {
+                        self.tasks.run(*task, work);
+                    }
+                    // Whoever started it may have gone: it is the session's now.
+                    let _ = reply.send(result);
+                }
+            }
+            Effect::StopTask { task } => self.tasks.stop(task),
+            Effect::MoveCall { tool_use } => self.wishes.send_modify(|wishes| wishes.push(tool_use)),
             Effect::Reload => {
                 self.engine = None;
                 let last = self.machine.committed().last_seq;
@@ -99,6 +110,7 @@ impl Actor {
             self.publisher.event(it.seq, &it.bytes);
         }
         self.publisher.committed(upto);
+        self.tell_news();
         let committed = self.machine.committed();
         self.info.send_replace(committed.info());
         if committed.allowed.len() != self.allowed.borrow().len() {
@@ -106,12 +118,33 @@ impl Actor {
         }
     }
 
+    /// What loops are told without asking: tasks, and what waits for them.
+    fn tell_news(&self) {
+        let committed = self.machine.committed();
+        self.known_tasks.send_if_modified(|known| {
+            let changed = **known != *committed.tasks;
+            if changed {
+                *known = committed.tasks.clone().into();
+            }
+            changed
+        });
+        let waits = self.machine.waits(None);
+        self.waits.send_if_modified(|before| std::mem::replace(before, waits) != waits);
+    }
+
+    fn news(&self) -> News {
+        News { wishes: self.wishes.subscribe(), tasks: self.known_tasks.subscribe(), waits: self.waits.subscribe() }
+    }
+
     async fn start(&mut self, start: Start) {
         let engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.load_engine(&start).await,
         };
-        let line = Line::new(start.submission, self.inbox.clone());
+        // Wishes are about calls of the submission before.
+        self.wishes.send_replace(Vec::new());
+        let entropy = Arc::clone(&self.shared.kit.entropy);
+        let line = Line::new(start.submission, None, entropy, self.inbox.clone(), self.news());
         let committed = self.machine.committed();
         let around = Surround {
             session: self.id,
@@ -119,7 +152,8 @@ impl Actor {
             allowed: self.allowed.subscribe(),
             ledger: Arc::clone(&line) as _,
             feed: Arc::clone(&line) as _,
-            asker: line,
+            asker: Arc::clone(&line) as _,
+            tasks: line,
         };
         let cancel = Cancel::default();
         let submission = start.submission;
@@ -159,6 +193,7 @@ fn ended_message(event: &Event) -> Option<MessageId> {
         | Body::Question(_)
         | Body::Answer(_)
         | Body::Queue(_)
+        | Body::Task(_)
         | Body::Result(_) => None,
     }
 }
@@ -191,8 +226,13 @@ pub(super) fn answer(waiter: Waiter, outcome: Result<Outcome, Refusal>) {
             Outcome::Deleted => Some(()),
             _ => None,
         }),
+        (Waiter::Tasks(reply), outcome) => send(reply, outcome, |it| match it {
+            Outcome::Tasks(tasks) => Some(tasks),
+            _ => None,
+        }),
+        (Waiter::OwnStop(reply), _) => drop(reply.send(())),
         // The machine answers these with other effects.
-        (Waiter::Append(_) | Waiter::Ask(_) | Waiter::AskPerson(_) | Waiter::Lease(_), _) => {}
+        (Waiter::Append(_) | Waiter::Ask(_) | Waiter::AskPerson(_) | Waiter::Lease(_) | Waiter::TaskStart { .. }, _) => {}
     }
 }
 
@@ -218,6 +258,8 @@ fn as_error(refusal: Refusal) -> SessionError {
         Refusal::AlreadyReplied { answered, at } => SessionError::AlreadyReplied { answered, at },
         Refusal::BadChoice(bad) => SessionError::Invalid { field: "choices", why: bad.to_string() },
         Refusal::Precondition { state, why } => SessionError::Precondition { state, why },
+        Refusal::NoSuchTask { id } => SessionError::NoSuchTask { id },
+        Refusal::NotRunning { call } => SessionError::NotRunning { call },
         Refusal::Draining => SessionError::Draining,
         Refusal::Store(failure) => SessionError::Store(failure),
     }

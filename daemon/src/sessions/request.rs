@@ -1,11 +1,15 @@
 //! What clients ask of sessions, after the wire and before the actor.
 
+use std::sync::Arc;
+
 use agentd_types::permission::{Decision, PermissionRequest, PermissionResolved};
 use agentd_types::question::{Answered, Question};
 use agentd_types::queue::{Batching, CommandMode, Priority, RunOptions};
 use agentd_types::session::{SessionInfo, SessionMeta};
+use agentd_types::task::Task;
 use agentd_types::{Block, CommandId, Origin, RequestId, Seq, SessionId, SubmissionId, Timestamp};
 use bytes::Bytes;
+use tokio::sync::watch;
 
 pub use crate::store::{Status as StoreStatus, Weight};
 
@@ -83,6 +87,22 @@ pub struct QuestionRow {
     pub question: Question,
     /// Absent = open.
     pub answered: Option<(Answered, Timestamp)>,
+}
+
+/// Which tasks to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskPick {
+    /// By id, or its unique beginning.
+    One(String),
+    /// All that run.
+    All,
+}
+
+/// A task, and all of its session's as they change.
+#[derive(Debug)]
+pub struct WatchedTask {
+    pub task: Task,
+    pub tasks: watch::Receiver<Arc<[Task]>>,
 }
 
 /// Where in the history to read.

@@ -1,18 +1,19 @@
 //! Calls of clients and messages of the submission, turned into the machine's events or answered at once.
 
-use agentd_core::session::Event;
+use agentd_core::session::{Event, TaskScope};
 use agentd_types::live::{ClientInfo, Ephemeral, RunningTool, Snapshot};
 use agentd_types::permission::PermissionRequest;
 use agentd_types::question::{Asks, Question};
 use agentd_types::queue::QueuedCommand;
-use agentd_types::{CommandId, RequestId, Seq, SubmissionId, ToolUseId};
+use agentd_types::task::Task;
+use agentd_types::{CommandId, Origin, RequestId, Seq, SubmissionId, ToolUseId};
 
 use super::actor::Actor;
 use super::error::SessionError;
 use super::feed::{MAX_SUBSCRIBERS, Partials};
 use super::handle::{Call, Reply};
 use super::inbox::FromSubmission;
-use super::request::{Page, PermissionRow, QuestionRow, ReadFrom, Submit};
+use super::request::{Page, PermissionRow, QuestionRow, ReadFrom, Submit, TaskPick, WatchedTask};
 use super::waiting::Waiter;
 use crate::permissions::asker::Asked;
 
@@ -44,6 +45,16 @@ impl Actor {
             Call::Update { changes, by, reply } => {
                 let ticket = self.waiting.add(Waiter::Update(reply));
                 self.step(Event::Update { ticket, changes, by }).await;
+            }
+            Call::Tasks { reply } => tell(reply, Ok(self.machine.committed().tasks.clone())),
+            Call::WatchTask { task, reply } => {
+                let found = self.task_named(&task).map(|task| WatchedTask { task, tasks: self.known_tasks.subscribe() });
+                tell(reply, found);
+            }
+            Call::StopTasks { pick, by, reply } => self.stop_tasks(pick, by, reply).await,
+            Call::MoveCall { tool_use, reply } => {
+                let ticket = self.waiting.add(Waiter::Tasks(reply));
+                self.step(Event::MoveCall { ticket, tool_use }).await;
             }
             Call::Delete { by, reply } => {
                 let ticket = self.waiting.add(Waiter::Delete(reply));
@@ -94,7 +105,40 @@ impl Actor {
                 let ticket = self.waiting.add(Waiter::Lease(reply));
                 self.step(Event::Lease { from, ticket, slept }).await;
             }
+            FromSubmission::StartTask { start, lane, work, reply } => {
+                let ticket = self.waiting.add(Waiter::TaskStart { work, reply });
+                self.step(Event::TaskStarts { from, ticket, start, lane }).await;
+            }
+            FromSubmission::TaskMoved { task } => self.step(Event::TaskMoved { from, task }).await,
+            FromSubmission::StopTask { task, reply } => {
+                let ticket = self.waiting.add(Waiter::OwnStop(reply));
+                let by = Origin::Session { id: self.id };
+                self.step(Event::StopTasks { ticket, scope: TaskScope::One(task), by }).await;
+            }
             FromSubmission::Show(ephemeral) => self.show(from, &ephemeral),
+        }
+    }
+
+    async fn stop_tasks(&mut self, pick: TaskPick, by: Origin, reply: Reply<Vec<Task>>) {
+        let scope = match pick {
+            TaskPick::All => TaskScope::All,
+            TaskPick::One(id) => match self.task_named(&id) {
+                Ok(task) => TaskScope::One(task.id()),
+                Err(error) => return tell(reply, Err(error)),
+            },
+        };
+        let ticket = self.waiting.add(Waiter::Tasks(reply));
+        self.step(Event::StopTasks { ticket, scope, by }).await;
+    }
+
+    /// By id, or by its unique beginning.
+    fn task_named(&self, id: &str) -> Result<Task, SessionError> {
+        let committed = self.machine.committed();
+        let mut found = committed.tasks.iter().filter(|task| !id.is_empty() && task.id().to_string().starts_with(id));
+        match (found.next(), found.next()) {
+            (Some(task), None) => Ok(task.clone()),
+            (None, _) => Err(SessionError::NoSuchTask { id: id.to_owned() }),
+            (Some(_), Some(_)) => Err(SessionError::Invalid { field: "task_id", why: format!("`{id}` fits several tasks; give more of it") }),
         }
     }
 
@@ -158,6 +202,7 @@ impl Actor {
             questions: committed.questions.clone(),
             queue: committed.queue.commands().to_vec(),
             running_tools,
+            tasks: committed.tasks.clone(),
             clients: self.publisher.clients(),
             in_progress: self.in_progress.so_far(),
         }

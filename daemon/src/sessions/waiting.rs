@@ -3,17 +3,20 @@
 use std::collections::HashMap;
 
 use agentd_core::query::StoreFailure;
-use agentd_core::session::Ticket;
+use agentd_core::session::{NotStarted, Ticket};
+use agentd_types::TaskId;
 use agentd_types::permission::PermissionResolved;
 use agentd_types::question::Answered;
 use agentd_types::queue::QueuedCommand;
 use agentd_types::session::SessionInfo;
+use agentd_types::task::Task;
 use tokio::sync::oneshot;
 
 use super::handle::Reply;
 use super::request::{Interrupted, SubmitReceipt};
 use crate::engine::ledger::Receipt;
 use crate::permissions::asker::{Answer, Said};
+use crate::tools::host::Work;
 
 /// A reply channel, by what it takes.
 pub(super) enum Waiter {
@@ -27,6 +30,11 @@ pub(super) enum Waiter {
     Ask(oneshot::Sender<Answer>),
     AskPerson(oneshot::Sender<Said>),
     Lease(oneshot::Sender<Vec<QueuedCommand>>),
+    /// Its work waits with it.
+    TaskStart { work: Work, reply: oneshot::Sender<Result<TaskId, NotStarted>> },
+    Tasks(Reply<Vec<Task>>),
+    /// A loop ended a task of its own.
+    OwnStop(oneshot::Sender<()>),
 }
 
 /// Tickets and the channels behind them; bounded by the calls in flight.

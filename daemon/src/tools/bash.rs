@@ -1,5 +1,6 @@
 //! `Bash`: a command line under a shim, ended as a whole tree. Its memory is bounded whatever is printed.
 
+mod background;
 mod script;
 pub mod survivors;
 pub(super) mod verdict;
@@ -15,9 +16,11 @@ use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::time::Instant;
 
+use self::background::Leaving;
 use self::script::{Moved, Script};
 use self::survivors::Survivors;
 use self::verdict::{Counts, below, still_running};
+use super::host::wished_away;
 use super::input;
 use super::output::Kept;
 use super::tool::{Boxed, CallContext, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
@@ -43,9 +46,8 @@ struct Input {
     timeout: Option<u64>,
     /// What it is for, in a few words.
     #[serde(default)]
-    #[allow(dead_code)]
     description: Option<String>,
-    /// Not available yet.
+    /// Go on at once; a note comes when it has ended. It has no time-out then.
     #[serde(default)]
     run_in_background: bool,
 }
@@ -73,11 +75,21 @@ impl Bash {
             Err(error) => return Err(tell(error.to_string())),
         };
         let mut listening = Listening { output: tree.take_output(), kept: Kept::new(call.context.outputs.clone(), call.id.as_str()) };
+        if wanted.run_in_background {
+            let (command, description) = (wanted.command, wanted.description);
+            return Leaving { tree, listening, command, description, note: note.to_owned() }.go(&call, &self.survivors).await;
+        }
         let end = watch(&mut tree, &mut listening, timeout, &call).await;
         let Listening { output: pipe, kept } = listening;
         let counts = match &end {
             End::Exited(exit) => verdict::counts(&wanted.command, exit.status),
             End::TimedOut(_) | End::Cancelled(_) | End::Lost(_) => Counts::AsFailure,
+            End::Away => {
+                let note = format!("{note}The call was moved to the background by a client. ");
+                let (command, description) = (wanted.command, wanted.description);
+                let listening = Listening { output: pipe, kept };
+                return Leaving { tree, listening, command, description, note }.go(&call, &self.survivors).await;
+            }
         };
         let output = kept.finish(counts).await;
         let text = match &end {
@@ -89,12 +101,13 @@ impl Bash {
             }
             End::TimedOut(killed) => format!("timed out after {} s{}{}", timeout.as_secs_f64(), below(&output), left(killed)),
             End::Cancelled(killed) => format!("interrupted; everything it had started was ended{}{}", below(&output), left(killed)),
+            End::Away => String::new(),
             End::Lost(killed) => format!("its shim was killed, so its outcome is unknown{}{}", below(&output), left(killed)),
         };
         let text = format!("{note}{text}");
         let moved = match &end {
             End::Exited(_) => script.moved(call.context),
-            End::TimedOut(_) | End::Cancelled(_) | End::Lost(_) => Moved::No,
+            End::TimedOut(_) | End::Cancelled(_) | End::Lost(_) | End::Away => Moved::No,
         };
         result(counts, text, moved, call.context)
     }
@@ -138,9 +151,6 @@ impl Tool for Bash {
 
 fn checked(wanted: Input) -> Result<Subject, ToolFailure> {
     let wrong = |text: &str| Err(tell(text.to_owned()));
-    if wanted.run_in_background {
-        return wrong("run_in_background is not available yet; run it in the foreground with a timeout");
-    }
     if wanted.command.trim().is_empty() {
         return wrong("command is empty");
     }
@@ -163,6 +173,8 @@ enum End {
     TimedOut(Killed),
     Cancelled(Killed),
     Lost(Killed),
+    /// It runs on, and nobody waits for it any more.
+    Away,
 }
 
 /// The output while it comes.
@@ -177,12 +189,15 @@ async fn watch(tree: &mut Tree, listening: &mut Listening, timeout: Duration, ca
     tokio::pin!(deadline);
     let mut buffer = vec![0; 64 * 1024];
     let mut told = Instant::now();
+    let away = wished_away(call.tasks, call.id);
+    tokio::pin!(away);
     loop {
         // Output last: however much there is, it holds up nothing else.
         tokio::select! {
             biased;
             () = call.cancel.cancelled() => return End::Cancelled(end(tree, listening, Reason::Cancelled, &mut buffer).await),
             () = &mut deadline => return End::TimedOut(end(tree, listening, Reason::TimedOut, &mut buffer).await),
+            () = &mut away => return End::Away,
             exit = tree.wait_child() => return match exit {
                 Some(exit) => {
                     listen_on(listening, &call.cancel, &mut buffer).await;

@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use agentd_core::query::{Cut, ModelFailure, Observed, OpenCalls, ToolEnd, ToolRun};
-use agentd_core::tools::{Batch, Manner, Stage};
+use agentd_core::queue::Waits;
+use agentd_core::tools::{Batch, InterruptBehavior, Manner, Stage};
 use agentd_types::content::ResultPart;
 use agentd_types::{Block, ToolUseId};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::run::{Done, How, Means, OneCall};
@@ -185,19 +187,39 @@ impl<'a> Executor<'a> {
     }
 
     async fn run(&mut self, results: &mut dyn Results, so_far: &mut SoFar) -> Result<(), Cut> {
+        let mut waits = self.means.tasks.waits();
         loop {
             self.hand_out(results, so_far).await?;
             self.start_what_may();
             if self.batch.is_over() && self.slots.iter().all(|slot| matches!(slot.state, State::Out)) {
                 return Ok(());
             }
-            let Some((place, done)) = self.running.next().await else { unreachable!("what is not over runs, or may start") };
+            let next = tokio::select! {
+                biased;
+                next = self.running.next() => next,
+                () = typed(&mut waits), if self.gives_way() => {
+                    (self.means.give_way)();
+                    continue;
+                }
+            };
+            let Some((place, done)) = next else { unreachable!("what is not over runs, or may start") };
             self.take(&place, done);
             // What has ended meanwhile goes out in the same record.
             while let Some(Some((place, done))) = self.running.next().now_or_never() {
                 self.take(&place, done);
             }
         }
+    }
+
+    /// Whether every call that runs gives way to a prompt, and nobody ended them yet.
+    fn gives_way(&self) -> bool {
+        let mut running = self.slots.iter().enumerate().filter(|(at, _)| self.batch.is_running(*at)).peekable();
+        running.peek().is_some()
+            && !self.means.cancel.is_cancelled()
+            && running.all(|(_, slot)| {
+                let tool = self.means.tools.find(&slot.call.name);
+                tool.is_some_and(|tool| tool.traits(&slot.call.input).interrupt == InterruptBehavior::Cancel)
+            })
     }
 
     fn add(&mut self, call: Call) {
@@ -274,6 +296,13 @@ impl<'a> Executor<'a> {
             }
         }
         if blocks.is_empty() { Ok(()) } else { results.finished(blocks).await.map_err(Cut::StoreFailed) }
+    }
+}
+
+/// Returns when a prompt waits that somebody typed. Cancel-safe.
+async fn typed(waits: &mut watch::Receiver<Waits>) {
+    if waits.wait_for(|waits| waits.typed).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

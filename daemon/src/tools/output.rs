@@ -63,7 +63,8 @@ impl Kept {
 
     /// Takes a piece.
     pub async fn take(&mut self, bytes: &[u8]) {
-        if self.total + bytes.len() as u64 > INLINE as u64 {
+        let opened = matches!(self.file.state, SpillState::Open { .. });
+        if opened || self.total + bytes.len() as u64 > INLINE as u64 {
             self.spill().await;
             self.file.write(bytes).await;
         }
@@ -90,6 +91,21 @@ impl Kept {
     /// The newest of the text that was not told yet, at most 4 KiB.
     pub fn news(&mut self) -> String {
         std::mem::take(&mut self.news)
+    }
+
+    /// Keeps everything in the file from now on, whatever its size; the file.
+    pub async fn keep_all(&mut self) -> AbsPath {
+        self.spill().await;
+        self.file.path.clone()
+    }
+
+    /// What was taken can be read in the file.
+    pub async fn flush(&mut self) {
+        if let SpillState::Open { file, .. } = &mut self.file.state
+            && let Err(error) = file.flush().await
+        {
+            self.file.state = SpillState::Failed { why: error.to_string() };
+        }
     }
 
     /// Opens the file, once, with what memory still has whole.

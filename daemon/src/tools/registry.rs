@@ -10,6 +10,8 @@ use super::grep::Grep;
 use super::notebook_edit::NotebookEdit;
 use super::read::Read;
 use super::sleep::Sleep;
+use super::task_output::TaskOutput;
+use super::task_stop::TaskStop;
 use super::todo::TodoWrite;
 use super::tool::Tool;
 use super::write::Write;
@@ -58,6 +60,8 @@ pub fn built_in_files() -> Vec<Arc<dyn Tool>> {
         Arc::new(Grep::new()),
         Arc::new(TodoWrite::new()),
         Arc::new(Sleep::new()),
+        Arc::new(TaskOutput::new()),
+        Arc::new(TaskStop::new()),
     ]
 }
 

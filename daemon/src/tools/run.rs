@@ -15,6 +15,7 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::with_answers;
+use super::host::TaskHost;
 use super::large;
 use super::registry::ToolRegistry;
 use super::tool::{Call, CallContext, CallLog, ContextChange, Tool, ToolContext, ToolFailure, ToolOutput};
@@ -50,12 +51,15 @@ impl Interruption {
 pub struct Means<'a> {
     pub tools: &'a ToolRegistry,
     pub asker: &'a dyn Asker,
+    pub tasks: &'a dyn TaskHost,
     /// What is in force where the tools are now.
     pub policy: Box<dyn Fn(&ToolContext) -> Policy + Send + Sync + 'a>,
     pub log: Box<dyn CallLog + 'a>,
     /// The submission's.
     pub cancel: CancellationToken,
     pub why: Box<dyn Fn() -> Interruption + Send + Sync + 'a>,
+    /// Ends the submission because a prompt was typed while only calls ran that give way.
+    pub give_way: Box<dyn Fn() + Send + Sync + 'a>,
 }
 
 /// What became of one call.
@@ -233,7 +237,7 @@ impl Means<'_> {
         }
         let progress = |text: String| self.log.progress(&call.id, text);
         let policy = (self.policy)(context);
-        let context = CallContext { id: &call.id, context, subject, policy: &policy, progress: &progress, cancel: token.clone() };
+        let context = CallContext { id: &call.id, context, subject, policy: &policy, progress: &progress, cancel: token.clone(), tasks: self.tasks };
         let outputs = context.context.outputs.clone();
         // A tool that panics fails its call, not its session.
         let called = match AssertUnwindSafe(async { tool.call(input, context).await }).catch_unwind().await {

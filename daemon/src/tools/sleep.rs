@@ -57,8 +57,13 @@ impl Tool for Sleep {
         Box::pin(async move {
             let wanted: Input = input::read(NAME, input)?;
             let since = Instant::now();
+            let mut waits = call.tasks.waits();
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(wanted.seconds)) => Ok(ToolOutput::text(format!("Slept {} s.", wanted.seconds))),
+                Ok(_) = waits.wait_for(|waits| waits.noted) => {
+                    let slept = since.elapsed().as_secs();
+                    Ok(ToolOutput::text(format!("Woken after {slept} of {} s: a task has ended, its note follows.", wanted.seconds)))
+                }
                 () = call.cancel.cancelled() => {
                     Err(ToolFailure::TellModel(format!("woken after {} of {} s", since.elapsed().as_secs(), wanted.seconds)))
                 }

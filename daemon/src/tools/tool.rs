@@ -11,6 +11,7 @@ use agentd_types::system::ToolStarted;
 use agentd_types::{AbsPath, Block, Json, SessionId, ToolUseId};
 use tokio_util::sync::CancellationToken;
 
+use super::host::TaskHost;
 use crate::files::ReadCache;
 use crate::permissions::asker::Asked;
 
@@ -76,6 +77,8 @@ pub struct CallContext<'a> {
     /// Tells clients what goes on; ephemeral.
     pub progress: &'a (dyn Fn(String) + Send + Sync),
     pub cancel: CancellationToken,
+    /// The session's tasks.
+    pub tasks: &'a dyn TaskHost,
 }
 
 /// A call's result.

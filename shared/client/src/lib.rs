@@ -12,6 +12,7 @@ pub mod autostart;
 
 pub mod requests;
 pub mod session;
+pub mod tasks;
 
 mod patience;
 
@@ -32,4 +33,5 @@ pub use probe::{Probe, probe};
 pub use requests::{
     DaemonInfo, InterruptOutcome, NewSession, PermissionRow, QuestionRow, Receipt, StoreEvent, StoreStatus, Submission, Weight,
 };
+pub use tasks::{Follow, TaskOutput, TaskPiece};
 pub use streamed::{Piece, Rest, Streamed};

@@ -119,7 +119,8 @@ impl Connection {
 
     /// Ends `submission`, or whatever runs; returns when it has ended.
     pub async fn interrupt(&self, what: &str, submission: Option<SubmissionId>) -> Result<InterruptOutcome> {
-        let request = v1::InterruptRequest { session_id: what.to_owned(), submission_id: submission.map(|id| id.to_string()) };
+        let submission_id = submission.map(|id| id.to_string());
+        let request = v1::InterruptRequest { session_id: what.to_owned(), submission_id, ..v1::InterruptRequest::default() };
         let answer = self.queues().interrupt(self.request(request)).await?.into_inner();
         match answer.outcome() {
             v1::InterruptOutcome::Ended => {

@@ -36,6 +36,7 @@ fn snapshot(in_progress: Option<&str>) -> Update {
         questions: Vec::new(),
         queue: Vec::new(),
         running_tools: Vec::new(),
+        tasks: Vec::new(),
         clients: Vec::new(),
         in_progress,
     }))

@@ -35,6 +35,7 @@ fn snapshot(seq: u64) -> Snapshot {
         questions: Vec::new(),
         queue: Vec::new(),
         running_tools: Vec::new(),
+        tasks: Vec::new(),
         clients: Vec::new(),
         in_progress: None,
     }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ToolRegistry, built_in_files};
 use crate::files::ReadCache;
+use crate::tools::host::NoTasks;
 use crate::tools::tool::{CallContext, ContextChange, ToolContext, ToolFailure, ToolOutput};
 
 /// A folder, and a conversation that works in it.
@@ -55,6 +56,7 @@ impl Trial {
         let subject = tool.check(&input, &self.context).await.map_err(tell)?;
         let id = ToolUseId::new("t1");
         let policy = policy(&self.context);
+        let tasks = NoTasks::default();
         let call = CallContext {
             id: &id,
             context: &self.context,
@@ -62,6 +64,7 @@ impl Trial {
             policy: &policy,
             progress: &|_| {},
             cancel: CancellationToken::new(),
+            tasks: &tasks,
         };
         let called = tool.call(&input, call).await;
         let changes = match &called {

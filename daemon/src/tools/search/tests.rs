@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::ReadCache;
 use crate::tools::registry::{ToolRegistry, built_in_files};
+use crate::tools::host::NoTasks;
 use crate::tools::tool::{CallContext, ToolContext, ToolFailure};
 
 /// A folder to search.
@@ -62,6 +63,7 @@ impl Trial {
         let subject = tool.check(&input, &self.context).await.map_err(told)?;
         let id = ToolUseId::new("t");
         let policy = policy(&self.context, &self.deny);
+        let tasks = NoTasks::default();
         let context = CallContext {
             id: &id,
             context: &self.context,
@@ -69,6 +71,7 @@ impl Trial {
             policy: &policy,
             progress: &|_| {},
             cancel: self.cancel.clone(),
+            tasks: &tasks,
         };
         let output = tool.call(&input, context).await.map_err(told)?;
         Ok(output

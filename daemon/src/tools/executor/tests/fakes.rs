@@ -14,6 +14,7 @@ use proptest::sample::select;
 use serde::{Deserialize, Serialize};
 
 use super::super::*;
+use crate::tools::host::NoTasks;
 use crate::files::ReadCache;
 use crate::permissions::asker::{Answer, Ask, Asked, Asker, Said};
 use crate::tools::registry::ToolRegistry;
@@ -331,9 +332,12 @@ impl Trial {
             read_cache: ReadCache::default(),
         };
         let asker = Person { cancel: self.cancel.clone() };
+        let tasks = NoTasks::default();
         let means = Means {
             tools: &tools,
             asker: &asker,
+            tasks: &tasks,
+            give_way: Box::new(|| {}),
             policy: Box::new(|context| Policy {
                 mode: PermissionMode::BypassPermissions,
                 allow: Vec::new(),
