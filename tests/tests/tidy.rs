@@ -65,7 +65,8 @@ fn packages_point_one_way() {
 /// What a room of the daemon may import of its neighbours.
 const ROOMS: &[(&str, &[&str])] = &[
     ("rpc", &["sessions", "settings", "processes"]),
-    ("sessions", &["engine", "store", "permissions", "settings", "files", "tools"]),
+    ("sessions", &["engine", "store", "permissions", "background", "settings", "files", "tools"]),
+    ("background", &["tools"]),
     ("engine", &["models", "tools", "permissions", "files", "settings"]),
     ("tools", &["permissions", "processes", "files"]),
     ("listen", &["rpc", "sessions", "processes", "lock"]),

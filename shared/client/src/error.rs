@@ -61,6 +61,7 @@ impl From<tonic::Status> for ClientError {
             Some(reason::NAME_TAKEN) => Kind::NameTaken,
             Some(reason::ALREADY_ANSWERED) => Kind::AlreadyAnswered,
             Some(reason::REQUEST_NOT_FOUND) => Kind::NoSuchRequest,
+            Some(reason::TASK_NOT_FOUND) => Kind::Precondition,
             Some(reason::DRAINING) => Kind::Draining,
             Some(reason::STORE_FAILED) => Kind::Store,
             // It shares its status with a taken name, and is none.

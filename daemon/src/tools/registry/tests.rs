@@ -250,7 +250,7 @@ async fn each_tool_is_of_its_class() {
 #[test]
 fn tools_are_sorted_and_their_schemas_plain() {
     let tools = ToolRegistry::new(built_in_files());
-    assert_eq!(tools.names(), ["Edit", "Glob", "Grep", "NotebookEdit", "Read", "Sleep", "TodoWrite", "Write"]);
+    assert_eq!(tools.names(), ["Edit", "Glob", "Grep", "NotebookEdit", "Read", "Sleep", "TaskOutput", "TaskStop", "TodoWrite", "Write"]);
     for spec in tools.specs().iter() {
         assert!(spec.input_schema.is_object() && !spec.input_schema.as_str().contains("$schema"));
     }
