@@ -30,6 +30,8 @@ pub enum Asking {
     Person,
     /// Somebody else, or nobody.
     Others,
+    /// Nobody here: what asks parks, and we leave.
+    Parks,
 }
 
 /// Where commands come from.
@@ -50,6 +52,7 @@ pub struct Follow<'a> {
     session: SessionId,
     id: String,
     printer: Printer,
+    asking: Asking,
     person: Option<Person>,
     source: Source,
     /// Commands of ours that no submission has taken.
@@ -93,6 +96,7 @@ impl<'a> Follow<'a> {
             session,
             id: session.to_string(),
             printer,
+            asking,
             person: (asking == Asking::Person).then(Person::new),
             source,
             waiting,
@@ -194,33 +198,23 @@ impl<'a> Follow<'a> {
             | Body::Task(_)
             | Body::Result(_) => {}
         }
+        if self.running.is_some() && event.agent.is_some() {
+            return self.subagent(event).await;
+        }
         if self.running.is_none() || event.submission != self.running {
             return Ok(None);
         }
         self.printer.event(event)?;
         match &event.body {
-            Body::Assistant(message) if event.agent.is_none() => {
+            Body::Assistant(message) => {
                 self.rounds += 1;
                 self.usage += message.usage;
             }
             Body::PermissionRequest(request) => self.ask(request)?,
-            Body::PermissionResolved(resolved) => {
-                self.open.retain(|it| it.id != resolved.id);
-                self.printer.note(&agentd_tui::plain::answer(resolved))?;
-                if let Some(person) = &mut self.person {
-                    person.settled(resolved.id);
-                }
-            }
+            Body::PermissionResolved(_) | Body::Answer(_) => self.settled(event)?,
             Body::Question(question) => self.ask_person(question)?,
-            Body::Answer(answered) => {
-                self.questions.retain(|it| it.id != answered.id);
-                self.printer.note(&agentd_tui::plain::replied(answered))?;
-                if let Some(person) = &mut self.person {
-                    person.settled(answered.id);
-                }
-            }
             Body::System(System::Parked { .. }) => return self.parked().await.map(Some),
-            Body::Result(submission) if event.agent.is_none() => {
+            Body::Result(submission) => {
                 self.running = None;
                 self.open.clear();
                 self.questions.clear();
@@ -229,16 +223,57 @@ impl<'a> Follow<'a> {
                     self.failed.get_or_insert(exit);
                 }
             }
-            Body::Assistant(_)
-            | Body::User(_)
+            Body::User(_) | Body::Attachment(_) | Body::System(_) | Body::Tombstone { .. } | Body::Queue(_) | Body::Task(_) => {}
+        }
+        Ok(None)
+    }
+
+    /// What a subagent does meanwhile: its requests are everybody's to answer, the rest is its own affair.
+    async fn subagent(&mut self, event: &Event) -> Result<Option<Exit>, Failure> {
+        match &event.body {
+            Body::PermissionRequest(request) => self.ask(request)?,
+            Body::Question(question) => self.ask_person(question)?,
+            Body::PermissionResolved(_) | Body::Answer(_) => {
+                self.settled(event)?;
+                return Ok(None);
+            }
+            Body::Assistant(_) | Body::User(_) => {
+                self.printer.subagent(event)?;
+                return Ok(None);
+            }
+            Body::Attachment(_) | Body::System(_) | Body::Tombstone { .. } | Body::Queue(_) | Body::Task(_) | Body::Result(_) => {
+                return Ok(None);
+            }
+        }
+        match self.asking {
+            Asking::Parks => self.parked().await.map(Some),
+            Asking::Person | Asking::Others => Ok(None),
+        }
+    }
+
+    /// A request or a question was answered, or withdrawn.
+    fn settled(&mut self, event: &Event) -> Result<(), Failure> {
+        let (id, words) = match &event.body {
+            Body::PermissionResolved(resolved) => (resolved.id, agentd_tui::plain::answer(resolved)),
+            Body::Answer(answered) => (answered.id, agentd_tui::plain::replied(answered)),
+            Body::User(_)
+            | Body::Assistant(_)
             | Body::Attachment(_)
             | Body::System(_)
             | Body::Tombstone { .. }
+            | Body::PermissionRequest(_)
+            | Body::Question(_)
             | Body::Queue(_)
             | Body::Task(_)
-            | Body::Result(_) => {}
+            | Body::Result(_) => return Ok(()),
+        };
+        self.open.retain(|it| it.id != id);
+        self.questions.retain(|it| it.id != id);
+        self.printer.note(&words)?;
+        if let Some(person) = &mut self.person {
+            person.settled(id);
         }
-        Ok(None)
+        Ok(())
     }
 
     fn begin(&mut self, submission: Option<SubmissionId>) {

@@ -18,10 +18,12 @@ use crate::models::Models;
 use crate::processes::{self, Shims};
 use crate::rpc::{self, Facts, Rpc, Stage, WireCodec};
 use crate::sessions::keeper;
+use crate::sessions::spawner::Roles;
 use crate::sessions::projector::{SessionProjector, summary};
 use crate::sessions::{Registry, Shared};
 use crate::settings::{self, Folders, SettingsError};
 use crate::store::{BootId, Disk, Limits, Opened, Places, Prepared, ReadError, Setup, Sled, Store};
+use crate::tools::agent::Agent;
 use crate::tools::ask::AskUser;
 use crate::tools::bash::Bash;
 use crate::tools::bash::survivors::Survivors;
@@ -101,7 +103,8 @@ pub async fn run(config: Config, vars: &impl Vars, mut signals: Signals) -> Resu
     tell(&opened);
     let rules = Arc::new(folders.clone());
     let kit = Arc::new(kit(&config, loaded.settings, folders, models, clock, &runtime_dir));
-    let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec), rules });
+    let roles = Roles::of(&kit);
+    let shared = Arc::new(Shared { kit, roles, store: store.clone(), codec: Arc::new(WireCodec), rules });
     let registry = open_sessions(shared).await?;
     stage.send_replace(Stage::Ready(registry.clone()));
     tracing::info!(socket = %layout.socket, data = %layout.data_dir, "ready");
@@ -175,6 +178,7 @@ fn kit(
     let survivors = Survivors::default();
     tools.push(Arc::new(Bash::new(shims, survivors.clone())));
     tools.push(Arc::new(AskUser::default()));
+    tools.push(Arc::new(Agent::new()));
     let tools = ToolRegistry::new(tools);
     Kit {
         models,

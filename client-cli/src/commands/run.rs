@@ -59,11 +59,16 @@ pub async fn submit(
     on_ask: OnAskArg,
 ) -> Result<Exit, Failure> {
     let may_ask = place::on_terminal() && matches!(task, Task::Prompt(_));
-    let asking = if may_ask && args.on_ask.is_none() && on_ask == OnAskArg::Park { Asking::Person } else { Asking::Others };
-    let on_ask = match (asking, args.on_ask.unwrap_or(on_ask)) {
-        (Asking::Person, _) | (Asking::Others, OnAskArg::Wait) => OnAsk::Wait,
-        (Asking::Others, OnAskArg::Park) => OnAsk::Park,
+    let wished = args.on_ask.unwrap_or(on_ask);
+    let asking = match (may_ask && args.on_ask.is_none(), wished) {
+        (true, OnAskArg::Park) => Asking::Person,
+        (false, OnAskArg::Park) => Asking::Parks,
+        (true | false, OnAskArg::Deny | OnAskArg::Wait) => Asking::Others,
+    };
+    let on_ask = match (asking, wished) {
+        (Asking::Parks, _) => OnAsk::Park,
         (Asking::Others, OnAskArg::Deny) => OnAsk::Deny,
+        (Asking::Person | Asking::Others, _) => OnAsk::Wait,
     };
     let fallback_models = args.fallback_model.iter().cloned().map(place::model).collect::<Result<_, _>>()?;
     let options = RunOptions { on_ask, max_turns: args.max_turns, max_budget: place::budget(args.max_budget_usd)?, fallback_models };

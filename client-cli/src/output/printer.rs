@@ -63,6 +63,14 @@ impl Printer {
         }
     }
 
+    /// A message of a subagent: programs see it, under the call that started it.
+    pub fn subagent(&mut self, event: &Event) -> Result<(), Failure> {
+        match &self.look {
+            Look::Lines { .. } => stream::lines(event).iter().try_for_each(Out::json),
+            Look::Live { .. } | Look::Answer | Look::Object => Ok(()),
+        }
+    }
+
     /// A durable event of the run.
     pub fn event(&mut self, event: &Event) -> Result<(), Failure> {
         match &mut self.look {

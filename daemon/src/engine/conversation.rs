@@ -10,7 +10,7 @@ use agentd_core::session::{SeenFact, Standing};
 use agentd_types::content::Role;
 use agentd_types::event::{AssistantMessage, UserMessage};
 use agentd_types::system::{Frame, System};
-use agentd_types::{AbsPath, Block, Body, Event, MessageId, Money, Timestamp, ToolUseId, Usage};
+use agentd_types::{AbsPath, AgentId, Block, Body, Event, MessageId, Timestamp, ToolUseId, Usage};
 
 use crate::files::{ReadCache, SeenFile};
 use crate::tools::todo::{self, Todo};
@@ -19,6 +19,8 @@ use crate::tools::tool::Call;
 /// The engine's memory of one session.
 #[derive(Debug, Clone, Default)]
 pub struct Conversation {
+    /// Whose it is; absent = the main loop's.
+    whose: Option<AgentId>,
     said: Vec<Said>,
     ids: Vec<MessageId>,
     /// The calls of the newest assistant message, in its order.
@@ -42,8 +44,6 @@ pub struct Conversation {
     pub cache_breaks: u32,
     /// Answers of the main conversation.
     pub replies: u32,
-    /// What the whole session cost, as of its last result.
-    pub cost: Money,
     /// What the newest answer used: the best gauge of the context's size.
     pub last_usage: Usage,
     /// Bytes said since that answer.
@@ -51,6 +51,18 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// A subagent's, before it has said anything.
+    #[must_use]
+    pub fn of_agent(agent: AgentId, created_at: Timestamp) -> Conversation {
+        Conversation { whose: Some(agent), created_at, ..Conversation::default() }
+    }
+
+    /// Whose it is; absent = the main loop's.
+    #[must_use]
+    pub fn whose(&self) -> Option<AgentId> {
+        self.whose
+    }
+
     #[must_use]
     pub fn said(&self) -> &[Said] {
         &self.said
@@ -98,7 +110,7 @@ impl Conversation {
 
     /// Folds one durable event.
     pub fn fold(&mut self, event: &Event) {
-        if event.agent.is_some() {
+        if event.agent != self.whose {
             return;
         }
         match &event.body {
@@ -120,8 +132,8 @@ impl Conversation {
                     self.cwd = standing.cwd.or(self.cwd.take());
                 }
             }
-            Body::Result(result) => self.cost = result.session_cost,
             Body::System(_)
+            | Body::Result(_)
             | Body::PermissionRequest(_)
             | Body::PermissionResolved(_)
             | Body::Question(_)

@@ -2,6 +2,7 @@
 //! It never numbers an event, never sees a client, never decides what the table decides.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use agentd_core::model::{SystemPart, catalog, price};
 use agentd_core::permission::{Policy, Scope};
@@ -15,7 +16,7 @@ use agentd_types::outcome::{Denial, SubmissionResult};
 use agentd_types::rule::Rule;
 use agentd_types::session::SessionMeta;
 use agentd_types::system::{Frame, Init, InterruptReason, LoopRecord, System};
-use agentd_types::{Body, Entry, Money, SessionId};
+use agentd_types::{Body, Entry, SessionId};
 use tokio::sync::watch;
 
 use super::asked::{Asked, resolve};
@@ -34,6 +35,7 @@ use crate::tools::survey::Surveyed;
 use crate::tools::tool::ToolContext;
 
 /// What a submission gets from its session.
+#[derive(Clone)]
 pub struct Surround {
     pub session: SessionId,
     pub meta: Arc<SessionMeta>,
@@ -43,6 +45,8 @@ pub struct Surround {
     pub feed: Arc<dyn Feed>,
     pub asker: Arc<dyn Asker>,
     pub tasks: Arc<dyn TaskHost>,
+    /// What the session spent so far, all its loops together: nano-dollars.
+    pub spent: Arc<AtomicU64>,
 }
 
 /// Drives submissions of one conversation, one at a time.
@@ -55,12 +59,19 @@ pub struct QueryEngine {
     frame: Option<Arc<[SystemPart]>>,
     /// Models that are in no table and were spoken of.
     cautioned: Vec<String>,
+    last_result: Option<SubmissionResult>,
 }
 
 impl QueryEngine {
     #[must_use]
     pub fn new(kit: Arc<Kit>, conversation: Conversation) -> QueryEngine {
-        QueryEngine { kit, conversation, provider: None, frame: None, cautioned: Vec::new() }
+        QueryEngine { kit, conversation, provider: None, frame: None, cautioned: Vec::new(), last_result: None }
+    }
+
+    /// How the submission before ended.
+    #[must_use]
+    pub fn last_result(&self) -> Option<&SubmissionResult> {
+        self.last_result.as_ref()
     }
 
     /// Folds an event that the session appended by itself (a prompt, a synthetic result).
@@ -71,6 +82,7 @@ impl QueryEngine {
     /// Drives one submission to its end. Its `result` (or `parked`) is durable when this returns, unless the store failed.
     pub async fn submit(mut self, start: Start, around: Surround, cancel: Cancel) -> (QueryEngine, TaskEnd) {
         let kit = Arc::clone(&self.kit);
+        self.last_result = None;
         let model = effective(&kit, &around.meta.model);
         let limits = limits(&kit, &start, &around.meta, &model);
         let (state, first) = opening(&start);
@@ -203,7 +215,8 @@ impl QueryEngine {
         let LastState { terminal, state, learnt } = last;
         let entry = |body| Entry::of(start.submission, body);
         let mut entries = Vec::with_capacity(4);
-        let result = result(tally, &state, &terminal, self.conversation.cost, kit.clock.now());
+        let result = result(tally, &state, &terminal, kit.clock.now());
+        self.last_result = Some(result.clone());
         if !learnt.is_empty() {
             // What was denied is in the result.
             entries.push(loop_state(start, &learnt.standing(state), Vec::new()));
@@ -335,7 +348,7 @@ pub fn loop_state(start: &Start, standing: &Standing, denials: Vec<Denial>) -> E
     Entry::of(start.submission, Body::System(System::LoopState(record)))
 }
 
-fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, cost_before: Money, now: agentd_types::Timestamp) -> SubmissionResult {
+fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, now: agentd_types::Timestamp) -> SubmissionResult {
     let (detail, error_kind, error_status) = words(terminal);
     let mut bill = tally.of_cut_calls();
     bill += Bill { usage: state.spend.usage, cost: state.spend.cost };
@@ -352,7 +365,8 @@ fn result(tally: &Tally, state: &LoopState, terminal: &Terminal, cost_before: Mo
         duration_api_ms: tally.api_ms(),
         usage: bill.usage,
         cost: bill.cost,
-        session_cost: cost_before + bill.cost,
+        // The session's actor knows it.
+        session_cost: bill.cost,
         models: tally.shares(),
         denials: tally.denials(),
         answered: tally.answered(),

@@ -1,6 +1,7 @@
 //! The real hands: one short method per act. They do what the table decided and report what they saw; no decision here.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use agentd_core::model::SystemPart;
 use agentd_core::model::fallback::{GoOver, go_over};
@@ -12,6 +13,7 @@ use agentd_core::queue::Slept;
 use agentd_core::session::{SeenFact, Standing, Start};
 use agentd_types::event::{AssistantMessage, Attachment};
 use agentd_types::system::{InterruptReason, ModelFallback, System};
+use agentd_types::task::{Placement, Task};
 use agentd_types::{AbsPath, Body, Entry, MessageId, Money};
 
 use super::asked::Asked;
@@ -141,6 +143,7 @@ impl<'a> EngineHands<'a> {
         let called = calling.call(self.conversation, plan, self.tally, &mut executor).await?;
         self.executor = Some(executor);
         self.spent += called.reply.cost;
+        self.around.spent.fetch_add(called.reply.cost.0, Ordering::Relaxed);
         Ok(called)
     }
 
@@ -190,9 +193,24 @@ impl<'a> EngineHands<'a> {
 
     fn purse(&self) -> Purse {
         Purse {
-            session: Account { spent: self.conversation.cost + self.spent, limit: self.around.meta.limits.max_budget },
+            session: Account { spent: Money(self.around.spent.load(Ordering::Relaxed)), limit: self.around.meta.limits.max_budget },
             submission: Account { spent: self.spent, limit: self.limits.max_budget },
         }
+    }
+
+    /// What subagents used that calls of `batch` waited for: part of this submission's bill.
+    fn used_by_subagents(&mut self, batch: &ToolBatch) -> Bill {
+        let tasks = self.around.tasks.tasks().borrow().clone();
+        let waited_for = |task: &&Task| task.start.placement == Placement::Foreground && batch.calls.contains(&task.start.tool_use);
+        let mut used = Bill::default();
+        // Ids of calls are told apart by their loop only.
+        for task in tasks.iter().filter(waited_for).filter(|task| task.start.owner == self.conversation.whose()) {
+            if let Some((end, _)) = &task.end {
+                used += Bill { usage: end.usage, cost: end.cost };
+            }
+        }
+        self.spent += used.cost;
+        used
     }
 
     /// What becomes of an answer that was cut at the output limit.
@@ -323,6 +341,7 @@ impl Hands for EngineHands<'_> {
             tally: self.tally,
         };
         let run = executor.finish(calls, &mut results).await;
+        let used = self.used_by_subagents(&batch);
         let after = executor.context();
         for path in after.read_cache.changed_since(&before.read_cache) {
             self.learnt.seen.push(seen_fact(&path));
@@ -332,7 +351,13 @@ impl Hands for EngineHands<'_> {
             self.learnt.cwd = Some(after.cwd.clone());
             self.conversation.cwd = Some(after.cwd.clone());
         }
-        run
+        match run {
+            Ok(run) => Ok(ToolRun { usage: used.usage, cost: used.cost, ..run }),
+            Err(cut) => {
+                self.tally.cut_short(used);
+                Err(cut)
+            }
+        }
     }
 
     async fn gather(&mut self) -> Observed<Gathered> {

@@ -15,6 +15,7 @@ use crate::tools::registry::ToolRegistry;
 use crate::tools::survey::Survey;
 
 /// The engine's equipment.
+#[derive(Clone)]
 pub struct Kit {
     pub models: Arc<Models>,
     pub tools: ToolRegistry,
@@ -36,6 +37,12 @@ pub struct Kit {
 }
 
 impl Kit {
+    /// The same with other tools.
+    #[must_use]
+    pub fn with_tools(&self, tools: ToolRegistry) -> Kit {
+        Kit { specs: tools.specs(), tools, ..self.clone() }
+    }
+
     /// Where a session keeps files of its own.
     #[must_use]
     pub fn folder_of(&self, session: SessionId) -> AbsPath {

@@ -10,7 +10,7 @@ use agentd_core::queue::Waits;
 use agentd_core::session::{DrainStage, Event, Fresh, Machine, TaskEnd};
 use agentd_types::session::SessionInfo;
 use agentd_types::task::{Task, TaskEnd as Over};
-use agentd_types::{MessageId, RequestId, Seq, SessionId, SubmissionId, TaskId, ToolUseId};
+use agentd_types::{AgentId, MessageId, RequestId, Seq, SessionId, SubmissionId, TaskId, ToolUseId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinHandle};
 
@@ -21,6 +21,7 @@ use super::history::History;
 use super::inbox::{FromSubmission, INBOX};
 use super::live::InProgress;
 use super::load::{self, LoadError};
+use super::spawner::Roles;
 use super::waiting::Waiting;
 use crate::background::Tasks;
 use crate::engine::{Cancel, Kit, QueryEngine};
@@ -35,6 +36,8 @@ pub struct Shared {
     pub kit: Arc<Kit>,
     pub store: Store,
     pub codec: Arc<dyn Codec>,
+    /// What subagents are equipped with.
+    pub roles: Roles,
     /// Keeps what is allowed "always".
     pub rules: Arc<dyn RuleWriter>,
 }
@@ -66,6 +69,13 @@ pub(super) struct Running {
     pub submission: SubmissionId,
     pub cancel: Cancel,
     pub task: JoinHandle<(QueryEngine, TaskEnd)>,
+}
+
+/// What a subagent is told without asking.
+pub(super) struct LaneNews {
+    pub task: TaskId,
+    pub agent: AgentId,
+    pub waits: watch::Sender<Waits>,
 }
 
 /// Everything that can wake the actor.
@@ -103,6 +113,10 @@ pub(super) struct Actor {
     pub(super) wishes: watch::Sender<Vec<ToolUseId>>,
     pub(super) known_tasks: watch::Sender<Arc<[Task]>>,
     pub(super) waits: watch::Sender<Waits>,
+    /// The same for each subagent that works, by its task.
+    pub(super) lanes: Vec<LaneNews>,
+    /// What the session spent, all its loops together: nano-dollars.
+    pub(super) spent: Arc<AtomicU64>,
     /// Rules that answers put in force; the running submission looks at it before each round.
     pub(super) allowed: watch::Sender<Vec<String>>,
     pub(super) drained: Vec<oneshot::Sender<()>>,
@@ -161,6 +175,7 @@ impl Actor {
         // At most one message a record in flight, and the commit thread's queue bounds those.
         let (commits, committed) = mpsc::unbounded_channel();
         let allowed = watch::Sender::new(projection.allowed.clone());
+        let spent = Arc::new(AtomicU64::new(projection.cost.0));
         let known_tasks = watch::Sender::new(projection.tasks.clone().into());
         let resume = shared.kit.settings.resume.interrupted;
         let actor = Actor {
@@ -179,6 +194,8 @@ impl Actor {
             wishes: watch::Sender::default(),
             known_tasks,
             waits: watch::Sender::default(),
+            lanes: Vec::new(),
+            spent,
             info,
             allowed,
             drained: Vec::new(),
@@ -203,7 +220,10 @@ impl Actor {
                 Wake::Submission(from, message) => self.submission_said(from, message).await,
                 Wake::Commit(first, last, commit) => self.commit(first, last, commit).await,
                 Wake::Left(id) => self.publisher.left(id),
-                Wake::TaskOver(task, end) => self.step(Event::TaskOver { task, end }).await,
+                Wake::TaskOver(task, end) => {
+                    self.lanes.retain(|lane| lane.task != task);
+                    self.step(Event::TaskOver { task, end }).await;
+                }
                 Wake::TaskEnded(ended) => self.task_ended(ended).await,
                 Wake::Control(Control::Drain { stage, quiet }) => {
                     self.drained.push(quiet);

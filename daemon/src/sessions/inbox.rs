@@ -6,21 +6,24 @@ use std::sync::Arc;
 use agentd_core::query::StoreFailure;
 use agentd_core::queue::{Slept, Waits};
 use agentd_core::session::NotStarted;
+use agentd_types::event::ToolProgress;
 use agentd_types::live::{Delta, Ephemeral};
 use agentd_types::queue::QueuedCommand;
 use agentd_types::task::{Task, TaskStart};
-use agentd_types::{AgentId, Entry, MessageId, SubmissionId, TaskId, ToolUseId};
+use agentd_types::{AgentId, Block, Body, Entry, MessageId, SubmissionId, TaskId, ToolUseId};
 use std::sync::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::entropy::Entropy;
 use crate::engine::ledger::{Durability, Feed, Ledger, Pending, Receipt};
 use crate::permissions::asker::{Answer, Ask, Asked, Asker, Said};
-use crate::tools::host::{TaskHost, TaskWish, Work};
+use crate::tools::host::{AgentWish, Spawned, TaskHost, TaskWish, Work};
 use crate::tools::tool::Boxed;
 
 /// Messages of one submission on their way to the actor.
 pub const INBOX: usize = 1_024;
+/// Characters of a call's input that progress shows.
+const SHOWN: usize = 200;
 
 /// What a submission sends.
 pub(super) enum FromSubmission {
@@ -30,9 +33,17 @@ pub(super) enum FromSubmission {
     Lease { slept: Slept, reply: oneshot::Sender<Vec<QueuedCommand>> },
     Absorb { attachments: Vec<MessageId>, entries: Vec<Entry>, reply: oneshot::Sender<Result<Receipt, StoreFailure>> },
     StartTask { start: TaskStart, lane: Option<SubmissionId>, work: Work, reply: oneshot::Sender<Result<TaskId, NotStarted>> },
+    SpawnAgent { wish: AgentWish, reply: oneshot::Sender<Result<Spawned, NotStarted>> },
     TaskMoved { task: TaskId },
     StopTask { task: TaskId, reply: oneshot::Sender<()> },
     Show(Ephemeral),
+}
+
+/// A subagent, and the call that started it.
+#[derive(Debug, Clone)]
+pub(super) struct Whose {
+    pub agent: AgentId,
+    pub parent: ToolUseId,
 }
 
 /// What the actor tells its loops without being asked.
@@ -48,7 +59,7 @@ pub(super) struct News {
 pub(super) struct Line {
     submission: SubmissionId,
     /// Whose loop it is; absent = the main one.
-    agent: Option<AgentId>,
+    whose: Option<Whose>,
     entropy: Arc<dyn Entropy>,
     to: mpsc::Sender<(SubmissionId, FromSubmission)>,
     news: News,
@@ -59,12 +70,40 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(
         submission: SubmissionId,
-        agent: Option<AgentId>,
+        whose: Option<Whose>,
         entropy: Arc<dyn Entropy>,
         to: mpsc::Sender<(SubmissionId, FromSubmission)>,
         news: News,
     ) -> Arc<Line> {
-        Arc::new(Line { submission, agent, entropy, to, news, waiting: Mutex::new(None) })
+        Arc::new(Line { submission, whose, entropy, to, news, waiting: Mutex::new(None) })
+    }
+
+    /// Entries as this loop's: a subagent's are marked.
+    fn own(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
+        if let Some(Whose { agent, parent }) = &self.whose {
+            for entry in &mut entries {
+                entry.agent = Some(*agent);
+                entry.parent_tool_use = Some(parent.clone());
+            }
+            self.tell_calls(&entries, parent);
+        }
+        entries
+    }
+
+    /// Whoever waits for a subagent sees what it does.
+    fn tell_calls(&self, entries: &[Entry], parent: &ToolUseId) {
+        for entry in entries {
+            let Body::Assistant(message) = &entry.body else { continue };
+            for block in &message.content {
+                if let Block::ToolUse { name, input, .. } = block {
+                    let input: String = input.as_str().chars().take(SHOWN).collect();
+                    let progress = ToolProgress { tool_use: parent.clone(), text: format!("→ {name} {input}\n") };
+                    let told = FromSubmission::Show(Ephemeral::Progress(progress));
+                    // Seen now or never.
+                    let _ = self.to.try_send((self.submission, told));
+                }
+            }
+        }
     }
 
     async fn send(&self, message: FromSubmission) -> Result<(), StoreFailure> {
@@ -83,6 +122,7 @@ fn gone() -> StoreFailure {
 impl Ledger for Line {
     fn append(&self, entries: Vec<Entry>, durability: Durability) -> Pending<'_, Result<Receipt, StoreFailure>> {
         Box::pin(async move {
+            let entries = self.own(entries);
             let (reply, receipt) = oneshot::channel();
             self.send(FromSubmission::Append { entries, durability, reply }).await?;
             receipt.await.unwrap_or_else(|_| Err(gone()))
@@ -101,6 +141,7 @@ impl Ledger for Line {
 
     fn absorb(&self, attachments: Vec<MessageId>, entries: Vec<Entry>) -> Pending<'_, Result<Receipt, StoreFailure>> {
         Box::pin(async move {
+            let entries = self.own(entries);
             let (reply, receipt) = oneshot::channel();
             self.send(FromSubmission::Absorb { attachments, entries, reply }).await?;
             receipt.await.unwrap_or_else(|_| Err(gone()))
@@ -136,11 +177,19 @@ impl TaskHost for Line {
             let TaskWish { kind, description, tool_use, placement, output_file, lane } = wish;
             let id = TaskId::from_u128(self.entropy.id());
             let agent = lane.map(|(agent, _)| agent);
-            let start = TaskStart { id, kind, description, tool_use, owner: self.agent, agent, placement, output_file };
+            let start = TaskStart { id, kind, description, tool_use, owner: self.whose.as_ref().map(|whose| whose.agent), agent, placement, output_file };
             let lane = lane.map(|(_, submission)| submission);
             let (reply, started) = oneshot::channel();
             self.send(FromSubmission::StartTask { start, lane, work, reply }).await.map_err(|_| NotStarted::Ended)?;
             started.await.unwrap_or(Err(NotStarted::Ended))
+        })
+    }
+
+    fn agent(&self, wish: AgentWish) -> Boxed<'_, Result<Spawned, NotStarted>> {
+        Box::pin(async move {
+            let (reply, spawned) = oneshot::channel();
+            self.send(FromSubmission::SpawnAgent { wish, reply }).await.map_err(|_| NotStarted::Ended)?;
+            spawned.await.unwrap_or(Err(NotStarted::Ended))
         })
     }
 
@@ -175,6 +224,10 @@ impl TaskHost for Line {
 
 impl Feed for Line {
     fn show(&self, ephemeral: Ephemeral) {
+        if self.whose.is_some() {
+            // What it says is its report's; what it does is told with its calls.
+            return;
+        }
         let Ok(mut waiting) = self.waiting.lock() else { return };
         let next = match (waiting.take(), ephemeral) {
             // Merged while the actor was busy: one longer delta instead of two.

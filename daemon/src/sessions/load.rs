@@ -62,12 +62,16 @@ pub fn projection(store: &Store, codec: &dyn Codec, session: SessionId) -> Resul
     projection.ok_or(LoadError::Empty)
 }
 
-/// The engine's memory of it.
+/// The engine's memory of it, from an empty one: the main loop's or a subagent's.
 ///
 /// # Errors
 /// As [`each_event`].
-pub fn conversation(store: &Store, codec: &dyn Codec, session: SessionId) -> Result<Conversation, LoadError> {
-    let mut conversation = Conversation::default();
+pub fn conversation(
+    store: &Store,
+    codec: &dyn Codec,
+    session: SessionId,
+    mut conversation: Conversation,
+) -> Result<Conversation, LoadError> {
     each_event(store, codec, session, |event| {
         conversation.fold(&event);
         Ok(())

@@ -18,6 +18,7 @@ pub mod registry;
 pub mod request;
 mod rules;
 mod serving;
+pub mod spawner;
 pub mod task_output;
 mod waiting;
 

@@ -1,11 +1,15 @@
 //! Effects performed: appended, published, started, answered. Each method is one effect; none decides.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use agentd_core::session::{AskOutcome, Effect, Outcome, Refusal, Start};
+use agentd_core::queue::Waits;
+use agentd_core::session::recover::stands;
+use agentd_core::session::{AskOutcome, Effect, NotStarted, Outcome, Refusal, Standing, Start, StartFrom};
 use agentd_types::permission::Decision;
 use agentd_types::question::Reply;
-use agentd_types::{Body, Event, MessageId, Seq};
+use agentd_types::{Body, Event, MessageId, Money, Seq};
+use tokio::sync::watch;
 
 use super::actor::{Actor, Running, Unpublished};
 use super::error::SessionError;
@@ -17,6 +21,7 @@ use crate::engine::ledger::Durability;
 use crate::engine::{Cancel, Conversation, QueryEngine, Surround};
 use crate::permissions::asker::{Answer, Said};
 use crate::store::{Batch, Level};
+use crate::tools::host::Spawned;
 
 impl Actor {
     pub(super) async fn perform(&mut self, effect: Effect) {
@@ -50,12 +55,22 @@ impl Actor {
                 }
             }
             Effect::TaskStart { ticket, result } => {
-                if let Some(Waiter::TaskStart { work, reply }) = self.waiting.take(ticket) {
-                    if let Ok(task) = &result {
-                        self.tasks.run(*task, work);
+                // Whoever started it may have gone: it is the session's now.
+                match self.waiting.take(ticket) {
+                    Some(Waiter::TaskStart { work, reply }) => {
+                        if let Ok(task) = &result {
+                            self.tasks.run(*task, work);
+                        }
+                        let _ = reply.send(result);
                     }
-                    // Whoever started it may have gone: it is the session's now.
-                    let _ = reply.send(result);
+                    Some(Waiter::SpawnAgent { agent, work, reply }) => {
+                        match &result {
+                            Ok(task) => self.tasks.run(*task, work),
+                            Err(_) => self.lanes.retain(|lane| lane.agent != agent),
+                        }
+                        let _ = reply.send(result.map(|task| Spawned::Started { task, agent }));
+                    }
+                    Some(_) | None => {}
                 }
             }
             Effect::StopTask { task } => self.tasks.stop(task),
@@ -119,7 +134,14 @@ impl Actor {
     }
 
     /// What loops are told without asking: tasks, and what waits for them.
+    /// What waits comes first: who sees a task's end finds its note.
     fn tell_news(&self) {
+        let waits = self.machine.waits(None);
+        self.waits.send_if_modified(|before| std::mem::replace(before, waits) != waits);
+        for lane in &self.lanes {
+            let waits = self.machine.waits(Some(lane.agent));
+            lane.waits.send_if_modified(|before| std::mem::replace(before, waits) != waits);
+        }
         let committed = self.machine.committed();
         self.known_tasks.send_if_modified(|known| {
             let changed = **known != *committed.tasks;
@@ -128,12 +150,10 @@ impl Actor {
             }
             changed
         });
-        let waits = self.machine.waits(None);
-        self.waits.send_if_modified(|before| std::mem::replace(before, waits) != waits);
     }
 
-    fn news(&self) -> News {
-        News { wishes: self.wishes.subscribe(), tasks: self.known_tasks.subscribe(), waits: self.waits.subscribe() }
+    pub(super) fn news(&self, waits: watch::Receiver<Waits>) -> News {
+        News { wishes: self.wishes.subscribe(), tasks: self.known_tasks.subscribe(), waits }
     }
 
     async fn start(&mut self, start: Start) {
@@ -144,8 +164,12 @@ impl Actor {
         // Wishes are about calls of the submission before.
         self.wishes.send_replace(Vec::new());
         let entropy = Arc::clone(&self.shared.kit.entropy);
-        let line = Line::new(start.submission, None, entropy, self.inbox.clone(), self.news());
+        let line = Line::new(start.submission, None, entropy, self.inbox.clone(), self.news(self.waits.subscribe()));
         let committed = self.machine.committed();
+        if committed.running_tasks().next().is_none() {
+            // What is on disk counts: nobody else spends now.
+            self.spent.store(committed.cost.0.saturating_add(unpaid(&start).0), Ordering::Relaxed);
+        }
         let around = Surround {
             session: self.id,
             meta: Arc::clone(&committed.meta),
@@ -154,6 +178,7 @@ impl Actor {
             feed: Arc::clone(&line) as _,
             asker: Arc::clone(&line) as _,
             tasks: line,
+            spent: Arc::clone(&self.spent),
         };
         let cancel = Cancel::default();
         let submission = start.submission;
@@ -164,7 +189,7 @@ impl Actor {
     /// Everything that is on disk, the prompt that starts this submission included.
     async fn load_engine(&self, start: &Start) -> QueryEngine {
         let (store, codec, id) = (self.shared.store.clone(), Arc::clone(&self.shared.codec), self.id);
-        let loaded = tokio::task::spawn_blocking(move || load::conversation(&store, codec.as_ref(), id)).await;
+        let loaded = tokio::task::spawn_blocking(move || load::conversation(&store, codec.as_ref(), id, Conversation::default())).await;
         let conversation = match loaded {
             Ok(Ok(conversation)) => conversation,
             Ok(Err(error)) => {
@@ -177,6 +202,14 @@ impl Actor {
             }
         };
         QueryEngine::new(Arc::clone(&self.shared.kit), conversation)
+    }
+}
+
+/// What a submission that is gone on with has used already.
+fn unpaid(start: &Start) -> Money {
+    match &start.from {
+        StartFrom::Prompt => Money::ZERO,
+        StartFrom::Reopen { loop_state, unpaid, .. } => stands(loop_state.as_ref().and_then(Standing::read), unpaid).spend.cost,
     }
 }
 
@@ -231,8 +264,10 @@ pub(super) fn answer(waiter: Waiter, outcome: Result<Outcome, Refusal>) {
             _ => None,
         }),
         (Waiter::OwnStop(reply), _) => drop(reply.send(())),
+        (Waiter::Told(reply), Ok(_)) => drop(reply.send(Ok(Spawned::Told))),
+        (Waiter::Told(reply), Err(refusal)) => drop(reply.send(Err(NotStarted::Store(as_error(refusal).to_string())))),
         // The machine answers these with other effects.
-        (Waiter::Append(_) | Waiter::Ask(_) | Waiter::AskPerson(_) | Waiter::Lease(_) | Waiter::TaskStart { .. }, _) => {}
+        (Waiter::Append(_) | Waiter::Ask(_) | Waiter::AskPerson(_) | Waiter::Lease(_) | Waiter::TaskStart { .. } | Waiter::SpawnAgent { .. }, _) => {}
     }
 }
 

@@ -1,21 +1,27 @@
 //! Calls of clients and messages of the submission, turned into the machine's events or answered at once.
 
-use agentd_core::session::{Event, TaskScope};
+use std::sync::Arc;
+
+use agentd_core::session::{Event, NotStarted, TaskScope};
 use agentd_types::live::{ClientInfo, Ephemeral, RunningTool, Snapshot};
 use agentd_types::permission::PermissionRequest;
 use agentd_types::question::{Asks, Question};
-use agentd_types::queue::QueuedCommand;
-use agentd_types::task::Task;
-use agentd_types::{CommandId, Origin, RequestId, Seq, SubmissionId, ToolUseId};
+use agentd_types::queue::{Batching, CommandMode, OnAsk, Priority, QueuedCommand, RunOptions};
+use agentd_types::task::{Task, TaskKind, TaskStart};
+use agentd_types::{AgentId, Block, CommandId, Origin, RequestId, Seq, SubmissionId, TaskId, ToolUseId};
+use tokio::sync::{oneshot, watch};
 
-use super::actor::Actor;
+use super::actor::{Actor, LaneNews};
 use super::error::SessionError;
 use super::feed::{MAX_SUBSCRIBERS, Partials};
 use super::handle::{Call, Reply};
-use super::inbox::FromSubmission;
+use super::inbox::{FromSubmission, Line, Whose};
 use super::request::{Page, PermissionRow, QuestionRow, ReadFrom, Submit, TaskPick, WatchedTask};
+use super::spawner::{Before, Subagent};
 use super::waiting::Waiter;
+use crate::engine::Surround;
 use crate::permissions::asker::Asked;
+use crate::tools::host::{AgentWish, Spawned, Work};
 
 /// Events a page of history holds at most.
 const MAX_PAGE: u32 = 1_000;
@@ -81,10 +87,10 @@ impl Actor {
                 self.step(Event::Absorb { from, ticket, attachments, entries }).await;
             }
             FromSubmission::Ask { ask, reply } => {
-                let on_ask = self.machine.on_ask();
+                let (agent, on_ask) = self.asker(from);
                 let request = PermissionRequest {
                     id: RequestId::from_u128(self.shared.kit.entropy.id()),
-                    agent: None,
+                    agent,
                     tool_use: ask.tool_use,
                     tool_name: ask.tool_name,
                     input: ask.input,
@@ -96,9 +102,9 @@ impl Actor {
                 self.step(Event::Asked { from, ticket, request, on_ask }).await;
             }
             FromSubmission::AskPerson { tool_use, questions, reply } => {
-                let questions = questions.into_iter().zip(0..).map(|(asked, place)| self.as_question(&tool_use, place, asked)).collect();
+                let (agent, on_ask) = self.asker(from);
+                let questions = questions.into_iter().zip(0..).map(|(asked, place)| self.as_question(agent, &tool_use, place, asked)).collect();
                 let ticket = self.waiting.add(Waiter::AskPerson(reply));
-                let on_ask = self.machine.on_ask();
                 self.step(Event::AskedPerson { from, ticket, questions, on_ask }).await;
             }
             FromSubmission::Lease { slept, reply } => {
@@ -109,6 +115,7 @@ impl Actor {
                 let ticket = self.waiting.add(Waiter::TaskStart { work, reply });
                 self.step(Event::TaskStarts { from, ticket, start, lane }).await;
             }
+            FromSubmission::SpawnAgent { wish, reply } => self.spawn_agent(from, wish, reply).await,
             FromSubmission::TaskMoved { task } => self.step(Event::TaskMoved { from, task }).await,
             FromSubmission::StopTask { task, reply } => {
                 let ticket = self.waiting.add(Waiter::OwnStop(reply));
@@ -117,6 +124,88 @@ impl Actor {
             }
             FromSubmission::Show(ephemeral) => self.show(from, &ephemeral),
         }
+    }
+
+    /// Whose loop asks, and what becomes of that. A subagent never parks: whoever gave it work waits for it.
+    fn asker(&self, from: SubmissionId) -> (Option<AgentId>, OnAsk) {
+        match (self.machine.lane(from).flatten(), self.machine.on_ask()) {
+            (Some(agent), OnAsk::Park) => (Some(agent), OnAsk::Wait),
+            (agent, on_ask) => (agent, on_ask),
+        }
+    }
+
+    async fn spawn_agent(&mut self, from: SubmissionId, wish: AgentWish, reply: oneshot::Sender<Result<Spawned, NotStarted>>) {
+        let committed = self.machine.committed();
+        let known = wish.continues.and_then(|agent| committed.task_of(agent));
+        let (agent, before) = match (wish.continues, known) {
+            (Some(agent), Some(task)) if task.is_running() => return self.tell_agent(agent, wish.prompt, reply).await,
+            (Some(agent), Some(_)) => (agent, Before::Itself),
+            (Some(agent), None) => {
+                let why = format!("there is no subagent {agent} in this session");
+                return drop(reply.send(Err(NotStarted::Unknown(why))));
+            }
+            (None, _) => (AgentId::from_u128(self.shared.kit.entropy.id()), Before::Nothing),
+        };
+        let entropy = Arc::clone(&self.shared.kit.entropy);
+        let (task, submission) = (TaskId::from_u128(entropy.id()), SubmissionId::from_u128(entropy.id()));
+        let waits = watch::Sender::default();
+        let whose = Whose { agent, parent: wish.tool_use.clone() };
+        let line = Line::new(submission, Some(whose), entropy, self.inbox.clone(), self.news(waits.subscribe()));
+        let output_file = self.shared.kit.folder_of(self.id).join("outputs").join(format!("{task}.md"));
+        let around = Surround {
+            session: self.id,
+            meta: Arc::clone(&committed.meta),
+            allowed: self.allowed.subscribe(),
+            ledger: Arc::clone(&line) as _,
+            feed: Arc::clone(&line) as _,
+            asker: Arc::clone(&line) as _,
+            tasks: Arc::clone(&line) as _,
+            spent: Arc::clone(&self.spent),
+        };
+        let subagent = Subagent {
+            shared: Arc::clone(&self.shared),
+            session: self.id,
+            agent,
+            submission,
+            kind: wish.kind,
+            before,
+            prompt: wish.prompt,
+            model: wish.model,
+            around,
+            line,
+            created_at: committed.created_at,
+            output_file: output_file.clone(),
+        };
+        let start = TaskStart {
+            id: task,
+            kind: TaskKind::Agent,
+            description: wish.description,
+            tool_use: wish.tool_use,
+            owner: self.machine.lane(from).flatten(),
+            agent: Some(agent),
+            placement: wish.placement,
+            output_file,
+        };
+        self.lanes.push(LaneNews { task, agent, waits });
+        let work: Work = Box::new(move |stop| Box::pin(subagent.work(stop)));
+        let ticket = self.waiting.add(Waiter::SpawnAgent { agent, work, reply });
+        self.step(Event::TaskStarts { from, ticket, start, lane: Some(submission) }).await;
+    }
+
+    /// It runs: the prompt waits for it between two of its rounds.
+    async fn tell_agent(&mut self, agent: AgentId, prompt: String, reply: oneshot::Sender<Result<Spawned, NotStarted>>) {
+        let submit = Submit {
+            content: vec![Block::text(prompt)],
+            priority: Priority::Next,
+            mode: CommandMode::Prompt,
+            origin: Origin::Session { id: self.id },
+            idempotency_key: None,
+            batching: Batching::Fold,
+            options: RunOptions::default(),
+        };
+        let command = QueuedCommand { agent: Some(agent), ..self.as_command(submit) };
+        let ticket = self.waiting.add(Waiter::Told(reply));
+        self.step(Event::Submit { ticket, command }).await;
     }
 
     async fn stop_tasks(&mut self, pick: TaskPick, by: Origin, reply: Reply<Vec<Task>>) {
@@ -144,7 +233,7 @@ impl Actor {
 
     /// A delta of a submission that has ended is late: dropped.
     fn show(&mut self, from: SubmissionId, ephemeral: &Ephemeral) {
-        if self.running.as_ref().is_none_or(|running| running.submission != from) {
+        if self.machine.lane(from).is_none() {
             return;
         }
         if let Ephemeral::Delta(delta) = ephemeral {
@@ -155,10 +244,10 @@ impl Actor {
         }
     }
 
-    fn as_question(&self, tool_use: &ToolUseId, place: u32, asked: Asked) -> Question {
+    fn as_question(&self, agent: Option<AgentId>, tool_use: &ToolUseId, place: u32, asked: Asked) -> Question {
         Question {
             id: RequestId::from_u128(self.shared.kit.entropy.id()),
-            agent: None,
+            agent,
             asks: Asks::Call { tool_use: tool_use.clone(), place },
             header: asked.header,
             question: asked.question,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use agentd_core::query::StoreFailure;
 use agentd_core::session::{NotStarted, Ticket};
-use agentd_types::TaskId;
+use agentd_types::{AgentId, TaskId};
 use agentd_types::permission::PermissionResolved;
 use agentd_types::question::Answered;
 use agentd_types::queue::QueuedCommand;
@@ -16,7 +16,7 @@ use super::handle::Reply;
 use super::request::{Interrupted, SubmitReceipt};
 use crate::engine::ledger::Receipt;
 use crate::permissions::asker::{Answer, Said};
-use crate::tools::host::Work;
+use crate::tools::host::{Spawned, Work};
 
 /// A reply channel, by what it takes.
 pub(super) enum Waiter {
@@ -32,6 +32,10 @@ pub(super) enum Waiter {
     Lease(oneshot::Sender<Vec<QueuedCommand>>),
     /// Its work waits with it.
     TaskStart { work: Work, reply: oneshot::Sender<Result<TaskId, NotStarted>> },
+    /// The same for a subagent.
+    SpawnAgent { agent: AgentId, work: Work, reply: oneshot::Sender<Result<Spawned, NotStarted>> },
+    /// A prompt for a subagent that runs.
+    Told(oneshot::Sender<Result<Spawned, NotStarted>>),
     Tasks(Reply<Vec<Task>>),
     /// A loop ended a task of its own.
     OwnStop(oneshot::Sender<()>),

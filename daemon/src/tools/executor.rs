@@ -151,7 +151,7 @@ impl<'a> Executor<'a> {
             (None, false) => ToolEnd::Open(OpenCalls(so_far.open)),
             (None, true) => ToolEnd::Done,
         };
-        Ok(ToolRun { end })
+        Ok(ToolRun::of(end))
     }
 
     /// Calls that waited for an answer when the submission was ended: nobody will give it any more.

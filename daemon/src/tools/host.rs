@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentd_core::prompt::AgentKind;
 use agentd_core::queue::Waits;
 use agentd_core::session::NotStarted;
 use agentd_types::task::{Placement, Task, TaskEnd, TaskKind};
@@ -27,6 +28,32 @@ pub struct TaskWish {
     pub lane: Option<(AgentId, SubmissionId)>,
 }
 
+/// A subagent as a call wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentWish {
+    pub kind: AgentKind,
+    /// Go on with this one.
+    pub continues: Option<AgentId>,
+    pub description: String,
+    pub prompt: String,
+    /// Absent = the session's.
+    pub model: Option<String>,
+    /// The call.
+    pub tool_use: ToolUseId,
+    pub placement: Placement,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spawned {
+    Started {
+        task: TaskId,
+        agent: AgentId,
+    },
+    /// It runs already: the prompt waits in the queue for it.
+    Told,
+}
+
 /// The tasks of a loop's session.
 pub trait TaskHost: Send + Sync {
     /// Starts a task: on disk before `work` runs.
@@ -34,6 +61,12 @@ pub trait TaskHost: Send + Sync {
     /// # Errors
     /// Why it did not start; the work is dropped then.
     fn start(&self, wish: TaskWish, work: Work) -> Boxed<'_, Result<TaskId, NotStarted>>;
+
+    /// Gives work to a subagent: a task too.
+    ///
+    /// # Errors
+    /// Why it did not start.
+    fn agent(&self, wish: AgentWish) -> Boxed<'_, Result<Spawned, NotStarted>>;
 
     /// The call that started it no longer waits for it.
     fn moved(&self, task: TaskId) -> Boxed<'_, ()>;
@@ -94,6 +127,10 @@ pub struct NoTasks {
 
 impl TaskHost for NoTasks {
     fn start(&self, _wish: TaskWish, _work: Work) -> Boxed<'_, Result<TaskId, NotStarted>> {
+        Box::pin(std::future::ready(Err(NotStarted::Ended)))
+    }
+
+    fn agent(&self, _wish: AgentWish) -> Boxed<'_, Result<Spawned, NotStarted>> {
         Box::pin(std::future::ready(Err(NotStarted::Ended)))
     }
 

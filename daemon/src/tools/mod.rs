@@ -1,5 +1,6 @@
 //! The tools a model may call, and what runs them. They never know who drives them: clients, hooks and rules are wrapped around.
 
+pub mod agent;
 pub mod ask;
 pub mod bash;
 mod change;

@@ -17,6 +17,7 @@ use super::tool::Tool;
 use super::write::Write;
 
 /// Tools by name.
+#[derive(Clone)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
 }
@@ -27,6 +28,13 @@ impl ToolRegistry {
     pub fn new(mut tools: Vec<Arc<dyn Tool>>) -> ToolRegistry {
         tools.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         ToolRegistry { tools }
+    }
+
+    /// Those of these names.
+    #[must_use]
+    pub fn only(&self, names: &[&str]) -> ToolRegistry {
+        let named = |tool: &&Arc<dyn Tool>| names.contains(&tool.spec().name.as_str());
+        ToolRegistry { tools: self.tools.iter().filter(named).cloned().collect() }
     }
 
     /// By name, or by another name it is called by.

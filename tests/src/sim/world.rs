@@ -11,6 +11,7 @@ use agentd::engine::Kit;
 use agentd::models::Models;
 use agentd::processes::Shims;
 use agentd::rpc::WireCodec;
+use agentd::sessions::spawner::Roles;
 use agentd::sessions::codec::Codec;
 use agentd::sessions::projector::SessionProjector;
 use agentd::sessions::{Registry, Shared};
@@ -237,7 +238,8 @@ impl World {
         let folders = Folders::open(Path::new("/sim/settings.json"));
         let folders = folders.map_err(|error| Violation { property: "opens", what: error.to_string() })?;
         let (rules, kit) = (Arc::new(folders.clone()), Arc::new(self.kit(&gates, folders)));
-        let shared = Arc::new(Shared { kit, store: store.clone(), codec: Arc::new(WireCodec), rules });
+        let roles = Roles::of(&kit);
+        let shared = Arc::new(Shared { kit, roles, store: store.clone(), codec: Arc::new(WireCodec), rules });
         let registry = boot::open_sessions(shared).await.map_err(|error| Violation { property: "opens", what: error.to_string() })?;
         Ok(Life { registry, store, stepper, gates })
     }

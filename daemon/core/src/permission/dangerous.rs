@@ -60,7 +60,7 @@ const SENSITIVE: &[&str] = &[
 #[must_use]
 pub fn danger(subject: &Subject, scope: &Scope) -> Option<Danger> {
     match subject {
-        Subject::Read { .. } | Subject::Other => None,
+        Subject::Read { .. } | Subject::Agent { .. } | Subject::Other => None,
         Subject::Edit { path, real } => of_edit(path, scope).or_else(|| of_edit(real, scope)),
         Subject::Command { line } => {
             let parts = shell::parts(line);

@@ -98,7 +98,7 @@ pub fn decide(policy: &Policy, tool: &str, effects: Effects, subject: &Subject) 
 fn by_mode(mode: PermissionMode, effects: Effects, subject: &Subject) -> ByMode {
     use PermissionMode::{AutoEdit, BypassPermissions, Default, DontAsk, FullAuto, Plan};
     match (subject, mode) {
-        (_, BypassPermissions) | (Subject::Read { .. }, _) => ByMode::Auto,
+        (_, BypassPermissions) | (Subject::Read { .. } | Subject::Agent { .. }, _) => ByMode::Auto,
         (Subject::Edit { .. }, AutoEdit | FullAuto) => ByMode::Auto,
         (Subject::Command { line }, _) if shell::is_read_only(line) => ByMode::Auto,
         (Subject::Edit { .. } | Subject::Command { .. }, Plan) => ByMode::AskFirmly,
@@ -115,7 +115,7 @@ fn names_exactly(rule: &Rule, tool: &str, subject: &Subject) -> bool {
     let exact = match subject {
         Subject::Command { line } => line.trim().to_owned(),
         Subject::Edit { path, .. } | Subject::Read { path, .. } => format!("/{path}"),
-        Subject::Other => return false,
+        Subject::Agent { .. } | Subject::Other => return false,
     };
     // Rules of Edit speak of every tool that writes.
     let by_name = rule.tool == tool || (rule.tool == "Edit" && matches!(subject, Subject::Edit { .. }));
@@ -139,6 +139,7 @@ fn suggestions(tool: &str, subject: &Subject, policy: &Policy) -> Vec<String> {
             Some(Err(_)) | None => vec![format!("Edit(/{path})")],
         },
         Subject::Read { path, .. } => vec![format!("Read(/{path})")],
+        Subject::Agent { kind } => vec![format!("{tool}({kind})")],
         Subject::Other => vec![tool.to_owned()],
     }
 }

@@ -21,6 +21,7 @@ pub fn allows(rule: &Rule, tool: &str, subject: &Subject, scope: &Scope) -> bool
                 && path_fits(specifier, path, scope, Depth::Anchor)
                 && path_fits(specifier, real, scope, Depth::Anchor)
         }
+        Subject::Agent { kind } => rule.tool == tool && glob(specifier, kind, Slash::Crossed),
         Subject::Other => false,
     }
 }
@@ -36,6 +37,7 @@ pub fn catches(rule: &Rule, tool: &str, subject: &Subject, scope: &Scope) -> boo
         // A Read deny also blocks writing there.
         Subject::Edit { path, real } => (is_edit_rule(rule) || rule.tool == "Read") && touches(path, real),
         Subject::Read { path, real } => rule.tool == "Read" && touches(path, real),
+        Subject::Agent { kind } => rule.tool == tool && glob(specifier, kind, Slash::Crossed),
         Subject::Other => false,
     }
 }

@@ -11,6 +11,8 @@ pub enum Subject {
     Edit { path: AbsPath, real: AbsPath },
     /// Runs a shell command line.
     Command { line: String },
+    /// Gives work to a subagent of this kind: what that does is asked about call by call.
+    Agent { kind: String },
     /// Anything else, by the tool's name alone.
     Other,
 }

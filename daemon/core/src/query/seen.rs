@@ -156,6 +156,17 @@ pub enum StopVerdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolRun {
     pub end: ToolEnd,
+    /// What subagents used that calls of the batch waited for.
+    pub usage: Usage,
+    pub cost: Money,
+}
+
+impl ToolRun {
+    /// One without subagents.
+    #[must_use]
+    pub fn of(end: ToolEnd) -> ToolRun {
+        ToolRun { end, usage: Usage::default(), cost: Money::ZERO }
+    }
 }
 
 /// What the batch came to.

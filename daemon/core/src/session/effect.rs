@@ -141,6 +141,8 @@ pub enum NotStarted {
     TooMany { most: usize },
     #[error("subagents go {most} levels deep, no further; do the work here")]
     TooDeep { most: usize },
+    #[error("{0}")]
+    Unknown(String),
     #[error("the store did not take it: {0}")]
     Store(String),
 }

@@ -47,7 +47,8 @@ pub(super) struct Lane {
 
 impl Machine {
     /// The loop that `from` is: the main one's agent is absent. `None` = it has ended.
-    pub(super) fn lane(&self, from: SubmissionId) -> Option<Option<AgentId>> {
+    #[must_use]
+    pub fn lane(&self, from: SubmissionId) -> Option<Option<AgentId>> {
         match &self.phase {
             Phase::Running { submission, .. } if *submission == from => Some(None),
             Phase::Idle

@@ -56,7 +56,7 @@ impl Hands for Script {
     async fn run_tools(&mut self, batch: ToolBatch) -> Observed<ToolRun> {
         let calls: Vec<&str> = batch.calls.iter().map(ToolUseId::as_str).collect();
         self.did(format!("run_tools {}", calls.join(" "))).await;
-        self.tools.pop_front().unwrap_or(Ok(ToolEnd::Done)).map(|end| ToolRun { end })
+        self.tools.pop_front().unwrap_or(Ok(ToolEnd::Done)).map(ToolRun::of)
     }
 
     async fn gather(&mut self) -> Observed<Gathered> {

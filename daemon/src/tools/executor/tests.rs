@@ -75,7 +75,7 @@ fn check(history: &History, trial: &Trial, run: &Observed<ToolRun>) {
     let never_open: Vec<usize> = answered.iter().copied().filter(|call| !history.plans[*call].may_stay_open(*call)).collect();
     assert!(never_open.is_sorted(), "out of order: {answered:?}");
     let open = match run {
-        Ok(ToolRun { end: ToolEnd::Open(open) }) => open.0.iter().map(|id| trial.place(id)).collect(),
+        Ok(ToolRun { end: ToolEnd::Open(open), .. }) => open.0.iter().map(|id| trial.place(id)).collect(),
         Ok(_) | Err(_) => Vec::new(),
     };
     answered.extend(open);
@@ -133,7 +133,7 @@ async fn a_safe_read_starts_while_the_model_streams_and_its_result_waits() {
             executor.work().await;
             assert_eq!(trial.drained(), [Seen::Started(0), Seen::Ended(0)]);
             let run = executor.finish(trial.calls.clone(), &mut trial.sink()).await;
-            assert_eq!(run, Ok(ToolRun { end: ToolEnd::Done }));
+            assert_eq!(run, Ok(ToolRun::of(ToolEnd::Done)));
         })
         .await;
     trial.settle();
@@ -153,7 +153,7 @@ async fn a_discarded_attempt_leaves_nothing_and_its_calls_are_cancelled() {
             let call = Call { input: trial.calls[1].input.clone(), ..trial.calls[0].clone() };
             executor.offer(call.clone());
             let run = executor.finish(vec![call], &mut trial.sink()).await;
-            assert_eq!(run, Ok(ToolRun { end: ToolEnd::Done }));
+            assert_eq!(run, Ok(ToolRun::of(ToolEnd::Done)));
         })
         .await;
     trial.settle();

@@ -87,7 +87,7 @@ pub fn blocked(by: Blocker) -> Seen {
 }
 
 pub fn tools(end: ToolEnd) -> Seen {
-    Seen::ToolsRan(Ok(ToolRun { end }))
+    Seen::ToolsRan(Ok(ToolRun::of(end)))
 }
 
 pub fn collected(commands: u32) -> Seen {

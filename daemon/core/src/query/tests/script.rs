@@ -82,7 +82,7 @@ pub fn answer(choose: &mut impl Choose, act: &Act) -> Seen {
         Act::DrainCollapses(withheld) => Seen::Drained(Ok(Drained { committed: choose.below(3), withheld: *withheld })),
         Act::Compact(plan) => Seen::Compacted(Ok(compact(choose, plan.withheld))),
         Act::RunStopHooks => Seen::HooksRan(Ok(verdict(choose))),
-        Act::RunTools(batch) => Seen::ToolsRan(Ok(ToolRun { end: tools(choose, batch) })),
+        Act::RunTools(batch) => Seen::ToolsRan(Ok(ToolRun::of(tools(choose, batch)))),
         Act::Gather => Seen::Collected(Ok(Gathered { commands: choose.below(2), attachments: choose.below(2) })),
     }
 }
