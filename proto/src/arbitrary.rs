@@ -273,9 +273,8 @@ fn task_start() -> impl Strategy<Value = TaskStart> {
 
 fn task_end() -> impl Strategy<Value = TaskEnd> {
     let outcome = select(vec![TaskOutcome::Completed, TaskOutcome::Failed, TaskOutcome::Killed, TaskOutcome::Lost]);
-    (outcome, any::<Option<i32>>(), any::<Option<i32>>(), of(origin()), text(), usage(), any::<u64>().prop_map(Money)).prop_map(
-        |(outcome, exit_code, signal, by, summary, usage, cost)| TaskEnd { outcome, exit_code, signal, by, summary, usage, cost },
-    )
+    (outcome, any::<Option<i32>>(), any::<Option<i32>>(), of(origin()), text(), usage(), any::<u64>().prop_map(Money))
+        .prop_map(|(outcome, exit_code, signal, by, summary, usage, cost)| TaskEnd { outcome, exit_code, signal, by, summary, usage, cost })
 }
 
 fn task_change() -> impl Strategy<Value = TaskChange> {

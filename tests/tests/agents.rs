@@ -81,7 +81,10 @@ async fn two_run_side_by_side_and_one_is_ended_alone() {
     start(&world, "a", "bypassPermissions");
     let pid = eventually("the second's command", || std::fs::read_to_string(world.work().join("pid")).ok()?.trim().parse::<u32>().ok());
     let second = eventually("the second", || {
-        tasks(&world, "a").into_iter().rev().find(|task| task["status"] == "running" && task["kind"] == "agent" && tasks(&world, "a").len() == 2)
+        tasks(&world, "a")
+            .into_iter()
+            .rev()
+            .find(|task| task["status"] == "running" && task["kind"] == "agent" && tasks(&world, "a").len() == 2)
     });
     let log = world.log("a");
     let of_second = log.iter().find(|event| event["type"] == "user" && event["content"].to_string().contains("second errand")).unwrap();
@@ -126,17 +129,17 @@ async fn its_questions_appear_at_the_session_and_hold_no_note_of_the_main_loop()
     let mut errand = work("careful errand");
     errand["run_in_background"] = json!(true);
     let stub = Stub::start([
-        calls_all([
-            ("Agent", errand),
-            ("Bash", json!({"command": "until test -e go; do sleep 0.02; done", "run_in_background": true})),
-        ]),
+        calls_all([("Agent", errand), ("Bash", json!({"command": "until test -e go; do sleep 0.02; done", "run_in_background": true}))]),
         calls("Bash", json!({"command": "touch made"})).to("careful errand"),
         says("Both run.").to("async_launched"),
         says("The command is done.").to("task-notification"),
     ])
     .await;
     let world = World::new(Some(stub.base_url()));
-    assert_eq!(world.agent(&["new", "a", "--allowed-tools", "Bash(until test:*),Bash(until test -e go; do sleep 0.02; done)"]).code, Some(0));
+    assert_eq!(
+        world.agent(&["new", "a", "--allowed-tools", "Bash(until test:*),Bash(until test -e go; do sleep 0.02; done)"]).code,
+        Some(0)
+    );
     assert_eq!(world.agent(&["send", "a", "go"]).code, Some(0));
     wait_for_results(&world, "a", 1);
     let open = eventually("the request", || {

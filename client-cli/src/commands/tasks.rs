@@ -36,7 +36,11 @@ pub async fn run(global: &Global, command: &TaskCommand) -> Result<Exit, Failure
         TaskCommand::Stop { session, task } => connection.stop_task(session, task).await?,
         TaskCommand::Background { session, tool_use } => connection.background(session, tool_use).await?,
     };
-    if global.json { Out::json(&rows::task(&task))? } else { Out::line(&rows::task_line(&task))? }
+    if global.json {
+        Out::json(&rows::task(&task))?;
+    } else {
+        Out::line(&rows::task_line(&task))?;
+    }
     Ok(Exit::Done)
 }
 

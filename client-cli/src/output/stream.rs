@@ -88,6 +88,12 @@ pub fn logged(event: &Event) -> Value {
     if let Some(submission) = event.submission {
         line["submission_id"] = json!(submission.to_string());
     }
+    if let Some(agent) = event.agent {
+        line["agent_id"] = json!(agent.to_string());
+    }
+    if let Some(call) = &event.parent_tool_use {
+        line["parent_tool_use_id"] = json!(call.as_str());
+    }
     if let Some(origin) = &event.origin {
         line["origin"] = serde_json::to_value(origin).unwrap_or(Value::Null);
     }

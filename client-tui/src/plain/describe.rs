@@ -35,7 +35,12 @@ pub fn describe(event: &Event) -> Option<String> {
             Some(format!("· {}{detail} ({} {rounds}, {})", result.terminal.as_str(), result.num_turns, result.cost))
         }
     };
-    text.map(|text| printable(&text).into_owned())
+    let text = text.map(|text| printable(&text).into_owned());
+    match event.agent {
+        // A subagent's: set off from the main conversation.
+        Some(_) => text.map(|text| text.lines().map(|line| format!("┆ {line}")).collect::<Vec<_>>().join("\n")),
+        None => text,
+    }
 }
 
 /// What is asked, in one line that names the request.

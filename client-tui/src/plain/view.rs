@@ -83,7 +83,8 @@ impl<W: Write> View<W> {
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match &event.body {
-            Body::Assistant(message) => return self.assistant(message),
+            // A subagent's does not stream: it is shown whole.
+            Body::Assistant(message) if event.agent.is_none() => return self.assistant(message),
             Body::PermissionRequest(request) if !self.open.requests.iter().any(|it| it.id == request.id) => {
                 self.open.requests.push(request.clone());
             }
@@ -97,6 +98,7 @@ impl<W: Write> View<W> {
             }
             Body::PermissionRequest(_)
             | Body::Question(_)
+            | Body::Assistant(_)
             | Body::User(_)
             | Body::Attachment(_)
             | Body::System(_)

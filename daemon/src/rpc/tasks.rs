@@ -71,7 +71,12 @@ enum Until {
 }
 
 /// Reads what there is, then what comes; ends with the task as it is then. A reader that has gone ends it.
-async fn send_output(watched: WatchedTask, mut offset: u64, until: Until, pieces: mpsc::Sender<Result<v1::StreamTaskOutputResponse, Status>>) {
+async fn send_output(
+    watched: WatchedTask,
+    mut offset: u64,
+    until: Until,
+    pieces: mpsc::Sender<Result<v1::StreamTaskOutputResponse, Status>>,
+) {
     let WatchedTask { mut task, tasks } = watched;
     loop {
         // Looked at before the output: what it printed until its end is read after that.

@@ -87,7 +87,7 @@ enum Wake {
     /// A task of the session is over.
     TaskOver(TaskId, Over),
     /// The submission's own.
-    TaskEnded(Result<(QueryEngine, TaskEnd), JoinError>),
+    TaskEnded(Box<Result<(QueryEngine, TaskEnd), JoinError>>),
     Control(Control),
     Quiet,
 }
@@ -224,7 +224,7 @@ impl Actor {
                     self.lanes.retain(|lane| lane.task != task);
                     self.step(Event::TaskOver { task, end }).await;
                 }
-                Wake::TaskEnded(ended) => self.task_ended(ended).await,
+                Wake::TaskEnded(ended) => self.task_ended(*ended).await,
                 Wake::Control(Control::Drain { stage, quiet }) => {
                     self.drained.push(quiet);
                     self.step(Event::Drain(stage)).await;
@@ -257,7 +257,7 @@ impl Actor {
             Some(id) = ears.left.recv() => Wake::Left(id),
             Some(control) = ears.control.recv() => Wake::Control(control),
             (task, end) = self.tasks.next() => Wake::TaskOver(task, end),
-            ended = ended => Wake::TaskEnded(ended),
+            ended = ended => Wake::TaskEnded(Box::new(ended)),
             () = tokio::time::sleep(IDLE), if quiet => Wake::Quiet,
         }
     }

@@ -12,7 +12,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::error::SessionError;
 use super::feed::Subscription;
-use super::request::{AnswerQuestion, Interrupted, Page, PermissionRow, QuestionRow, ReadFrom, Respond, Submit, SubmitReceipt, TaskPick, WatchedTask};
+use super::request::{
+    AnswerQuestion, Interrupted, Page, PermissionRow, QuestionRow, ReadFrom, Respond, Submit, SubmitReceipt, TaskPick, WatchedTask,
+};
 
 /// The answer to one call.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
@@ -32,7 +34,7 @@ pub(crate) enum Call {
     Tasks { reply: Reply<Vec<Task>> },
     WatchTask { task: String, reply: Reply<WatchedTask> },
     StopTasks { pick: TaskPick, by: Origin, reply: Reply<Vec<Task>> },
-    MoveCall { tool_use: ToolUseId, reply: Reply<Vec<Task>> },
+    Background { tool_use: ToolUseId, reply: Reply<Vec<Task>> },
     Delete { by: Origin, reply: Reply<()> },
     Subscribe { from: Option<Seq>, partials: bool, client: ClientInfo, reply: Reply<Subscription> },
     Read { from: ReadFrom, limit: u32, reply: Reply<Page> },
@@ -137,7 +139,7 @@ impl SessionHandle {
 
     /// A running call goes on in the background; the task it is.
     pub async fn move_call(&self, tool_use: ToolUseId) -> Result<Vec<Task>, SessionError> {
-        self.ask(|reply| Call::MoveCall { tool_use, reply }).await
+        self.ask(|reply| Call::Background { tool_use, reply }).await
     }
 
     /// Ends what runs, then deletes.

@@ -14,8 +14,8 @@ use agentd_types::{AgentId, Block, Body, Entry, MessageId, SubmissionId, TaskId,
 use std::sync::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::entropy::Entropy;
 use crate::engine::ledger::{Durability, Feed, Ledger, Pending, Receipt};
+use crate::entropy::Entropy;
 use crate::permissions::asker::{Answer, Ask, Asked, Asker, Said};
 use crate::tools::host::{AgentWish, Spawned, TaskHost, TaskWish, Work};
 use crate::tools::tool::Boxed;
@@ -177,7 +177,16 @@ impl TaskHost for Line {
             let TaskWish { kind, description, tool_use, placement, output_file, lane } = wish;
             let id = TaskId::from_u128(self.entropy.id());
             let agent = lane.map(|(agent, _)| agent);
-            let start = TaskStart { id, kind, description, tool_use, owner: self.whose.as_ref().map(|whose| whose.agent), agent, placement, output_file };
+            let start = TaskStart {
+                id,
+                kind,
+                description,
+                tool_use,
+                owner: self.whose.as_ref().map(|whose| whose.agent),
+                agent,
+                placement,
+                output_file,
+            };
             let lane = lane.map(|(_, submission)| submission);
             let (reply, started) = oneshot::channel();
             self.send(FromSubmission::StartTask { start, lane, work, reply }).await.map_err(|_| NotStarted::Ended)?;

@@ -267,7 +267,15 @@ pub(super) fn answer(waiter: Waiter, outcome: Result<Outcome, Refusal>) {
         (Waiter::Told(reply), Ok(_)) => drop(reply.send(Ok(Spawned::Told))),
         (Waiter::Told(reply), Err(refusal)) => drop(reply.send(Err(NotStarted::Store(as_error(refusal).to_string())))),
         // The machine answers these with other effects.
-        (Waiter::Append(_) | Waiter::Ask(_) | Waiter::AskPerson(_) | Waiter::Lease(_) | Waiter::TaskStart { .. } | Waiter::SpawnAgent { .. }, _) => {}
+        (
+            Waiter::Append(_)
+            | Waiter::Ask(_)
+            | Waiter::AskPerson(_)
+            | Waiter::Lease(_)
+            | Waiter::TaskStart { .. }
+            | Waiter::SpawnAgent { .. },
+            _,
+        ) => {}
     }
 }
 

@@ -58,7 +58,7 @@ impl Actor {
                 tell(reply, found);
             }
             Call::StopTasks { pick, by, reply } => self.stop_tasks(pick, by, reply).await,
-            Call::MoveCall { tool_use, reply } => {
+            Call::Background { tool_use, reply } => {
                 let ticket = self.waiting.add(Waiter::Tasks(reply));
                 self.step(Event::MoveCall { ticket, tool_use }).await;
             }
@@ -103,7 +103,8 @@ impl Actor {
             }
             FromSubmission::AskPerson { tool_use, questions, reply } => {
                 let (agent, on_ask) = self.asker(from);
-                let questions = questions.into_iter().zip(0..).map(|(asked, place)| self.as_question(agent, &tool_use, place, asked)).collect();
+                let questions =
+                    questions.into_iter().zip(0..).map(|(asked, place)| self.as_question(agent, &tool_use, place, asked)).collect();
                 let ticket = self.waiting.add(Waiter::AskPerson(reply));
                 self.step(Event::AskedPerson { from, ticket, questions, on_ask }).await;
             }
@@ -227,7 +228,9 @@ impl Actor {
         match (found.next(), found.next()) {
             (Some(task), None) => Ok(task.clone()),
             (None, _) => Err(SessionError::NoSuchTask { id: id.to_owned() }),
-            (Some(_), Some(_)) => Err(SessionError::Invalid { field: "task_id", why: format!("`{id}` fits several tasks; give more of it") }),
+            (Some(_), Some(_)) => {
+                Err(SessionError::Invalid { field: "task_id", why: format!("`{id}` fits several tasks; give more of it") })
+            }
         }
     }
 

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use agentd_core::query::StoreFailure;
 use agentd_core::session::{NotStarted, Ticket};
-use agentd_types::{AgentId, TaskId};
 use agentd_types::permission::PermissionResolved;
 use agentd_types::question::Answered;
 use agentd_types::queue::QueuedCommand;
 use agentd_types::session::SessionInfo;
 use agentd_types::task::Task;
+use agentd_types::{AgentId, TaskId};
 use tokio::sync::oneshot;
 
 use super::handle::Reply;
@@ -31,9 +31,16 @@ pub(super) enum Waiter {
     AskPerson(oneshot::Sender<Said>),
     Lease(oneshot::Sender<Vec<QueuedCommand>>),
     /// Its work waits with it.
-    TaskStart { work: Work, reply: oneshot::Sender<Result<TaskId, NotStarted>> },
+    TaskStart {
+        work: Work,
+        reply: oneshot::Sender<Result<TaskId, NotStarted>>,
+    },
     /// The same for a subagent.
-    SpawnAgent { agent: AgentId, work: Work, reply: oneshot::Sender<Result<Spawned, NotStarted>> },
+    SpawnAgent {
+        agent: AgentId,
+        work: Work,
+        reply: oneshot::Sender<Result<Spawned, NotStarted>>,
+    },
     /// A prompt for a subagent that runs.
     Told(oneshot::Sender<Result<Spawned, NotStarted>>),
     Tasks(Reply<Vec<Task>>),

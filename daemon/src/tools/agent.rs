@@ -140,7 +140,10 @@ fn reported(over: &Task, agent: AgentId) -> Result<ToolOutput, ToolFailure> {
 }
 
 fn launched(task: TaskId, agent: AgentId) -> ToolOutput {
-    ToolOutput::text(format!("async_launched: the subagent runs in the background as task {task}; a note brings its report. {}", go_on(agent)))
+    ToolOutput::text(format!(
+        "async_launched: the subagent runs in the background as task {task}; a note brings its report. {}",
+        go_on(agent)
+    ))
 }
 
 fn go_on(agent: AgentId) -> String {

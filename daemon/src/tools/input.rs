@@ -93,6 +93,8 @@ pub fn editing<'a>(context: &'a ToolContext, file_path: String) -> Boxed<'a, Res
 pub fn allowed(call: &CallContext<'_>) -> Result<Place, ToolFailure> {
     match call.subject {
         Subject::Read { path, real } | Subject::Edit { path, real } => Ok(Place { path: path.clone(), real: real.clone() }),
-        Subject::Command { .. } | Subject::Agent { .. } | Subject::Other => Err(ToolFailure::TellModel("no file was allowed to this call".to_owned())),
+        Subject::Command { .. } | Subject::Agent { .. } | Subject::Other => {
+            Err(ToolFailure::TellModel("no file was allowed to this call".to_owned()))
+        }
     }
 }

@@ -237,7 +237,8 @@ impl Means<'_> {
         }
         let progress = |text: String| self.log.progress(&call.id, text);
         let policy = (self.policy)(context);
-        let context = CallContext { id: &call.id, context, subject, policy: &policy, progress: &progress, cancel: token.clone(), tasks: self.tasks };
+        let context =
+            CallContext { id: &call.id, context, subject, policy: &policy, progress: &progress, cancel: token.clone(), tasks: self.tasks };
         let outputs = context.context.outputs.clone();
         // A tool that panics fails its call, not its session.
         let called = match AssertUnwindSafe(async { tool.call(input, context).await }).catch_unwind().await {

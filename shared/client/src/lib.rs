@@ -33,5 +33,5 @@ pub use probe::{Probe, probe};
 pub use requests::{
     DaemonInfo, InterruptOutcome, NewSession, PermissionRow, QuestionRow, Receipt, StoreEvent, StoreStatus, Submission, Weight,
 };
-pub use tasks::{Follow, TaskOutput, TaskPiece};
 pub use streamed::{Piece, Rest, Streamed};
+pub use tasks::{Follow, TaskOutput, TaskPiece};

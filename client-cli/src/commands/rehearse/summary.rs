@@ -96,7 +96,13 @@ impl Summary {
                 }
                 self.end = Some(End::Result(result.clone().into()));
             }
-            Body::Attachment(_) | Body::System(_) | Body::Tombstone { .. } | Body::Question(_) | Body::Answer(_) | Body::Queue(_) | Body::Task(_) => {}
+            Body::Attachment(_)
+            | Body::System(_)
+            | Body::Tombstone { .. }
+            | Body::Question(_)
+            | Body::Answer(_)
+            | Body::Queue(_)
+            | Body::Task(_) => {}
         }
     }
 

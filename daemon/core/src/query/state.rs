@@ -86,9 +86,9 @@ impl LoopState {
             Seen::ToolsRan(Ok(run)) => {
                 self.spend.pay(run.usage, run.cost);
                 match run.end {
-                ToolEnd::Done => self.auto_compact.rounds_since = self.auto_compact.rounds_since.saturating_add(1),
-                ToolEnd::HookStopped { .. } | ToolEnd::Fatal(_) | ToolEnd::Open(_) => {}
-            }
+                    ToolEnd::Done => self.auto_compact.rounds_since = self.auto_compact.rounds_since.saturating_add(1),
+                    ToolEnd::HookStopped { .. } | ToolEnd::Fatal(_) | ToolEnd::Open(_) => {}
+                }
             }
             Seen::Opened | Seen::Reopened(_) | Seen::Drained(_) | Seen::HooksRan(_) | Seen::Collected(_) => {}
             Seen::Prepared(Err(_)) | Seen::Replied(Err(_)) | Seen::Compacted(Err(_)) | Seen::ToolsRan(Err(_)) => {}

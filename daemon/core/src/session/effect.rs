@@ -103,9 +103,17 @@ pub enum StartFrom {
 /// A client's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    Accepted { command: CommandId, seq: Seq },
-    Ended { submission: SubmissionId, seq: Seq },
-    AlreadyEnded { submission: SubmissionId },
+    Accepted {
+        command: CommandId,
+        seq: Seq,
+    },
+    Ended {
+        submission: SubmissionId,
+        seq: Seq,
+    },
+    AlreadyEnded {
+        submission: SubmissionId,
+    },
     NothingRunning,
     Resolved(Box<PermissionResolved>),
     Answered(Box<Answered>),
@@ -119,15 +127,32 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     QueueFull(Bound),
-    KeyReused { key: String },
-    NoSuchRequest { id: RequestId },
-    AlreadyAnswered { resolved: Box<PermissionResolved>, at: Timestamp },
-    AlreadyReplied { answered: Box<Answered>, at: Timestamp },
+    KeyReused {
+        key: String,
+    },
+    NoSuchRequest {
+        id: RequestId,
+    },
+    AlreadyAnswered {
+        resolved: Box<PermissionResolved>,
+        at: Timestamp,
+    },
+    AlreadyReplied {
+        answered: Box<Answered>,
+        at: Timestamp,
+    },
     BadChoice(super::choice::BadChoice),
-    Precondition { state: SessionState, why: String },
-    NoSuchTask { id: String },
+    Precondition {
+        state: SessionState,
+        why: String,
+    },
+    NoSuchTask {
+        id: String,
+    },
     /// No such call runs, or it is none that can go on in the background.
-    NotRunning { call: String },
+    NotRunning {
+        call: String,
+    },
     Draining,
     Store(StoreFailure),
 }

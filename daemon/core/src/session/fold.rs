@@ -14,7 +14,9 @@ use agentd_types::queue::{QueueChange, RunOptions};
 use agentd_types::session::{SessionInfo, SessionMeta, SessionState};
 use agentd_types::system::{InterruptReason, RecoveryOutcome, SessionChanges, System};
 use agentd_types::task::Task;
-use agentd_types::{Block, Body, CommandId, Event, Json, MessageId, Money, Origin, Seq, SessionId, SubmissionId, Timestamp, ToolUseId, Usage};
+use agentd_types::{
+    Block, Body, CommandId, Event, Json, MessageId, Money, Origin, Seq, SessionId, SubmissionId, Timestamp, ToolUseId, Usage,
+};
 use serde::{Deserialize, Serialize};
 
 pub use self::half::{Half, Told};

@@ -272,8 +272,7 @@ impl Machine {
     pub(super) fn ends_again(&mut self) {
         let head = &self.head;
         // The others are on their way.
-        let (again, rest): (Vec<_>, Vec<_>) =
-            self.desk.ends.drain(..).partition(|(id, _)| head.task(*id).is_some_and(Task::is_running));
+        let (again, rest): (Vec<_>, Vec<_>) = self.desk.ends.drain(..).partition(|(id, _)| head.task(*id).is_some_and(Task::is_running));
         self.desk.ends = rest;
         again.into_iter().for_each(|(id, end)| self.task_over(id, end));
     }

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::ReadCache;
-use crate::tools::registry::{ToolRegistry, built_in_files};
 use crate::tools::host::NoTasks;
+use crate::tools::registry::{ToolRegistry, built_in_files};
 use crate::tools::tool::{CallContext, ToolContext, ToolFailure};
 
 /// A folder to search.

@@ -28,7 +28,9 @@ fn text(start: &TaskStart, end: &TaskEnd) -> String {
 fn it_says_what_ended_and_how() {
     let end = TaskEnd { exit_code: Some(2), ..TaskEnd::of(TaskOutcome::Failed) };
     let text = text(&start("run the tests"), &end);
-    for part in ["<task-id>00000000-0000-0000-0000-000000000005</task-id>", "<status>failed</status>", "<exit-code>2</exit-code>", "/out/5.txt"] {
+    for part in
+        ["<task-id>00000000-0000-0000-0000-000000000005</task-id>", "<status>failed</status>", "<exit-code>2</exit-code>", "/out/5.txt"]
+    {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
 }

@@ -10,8 +10,7 @@ use agentd_types::queue::{OnAsk, Priority, QueueChange};
 use agentd_types::system::{System, ToolStarted};
 use agentd_types::task::{TaskChange, TaskEnd as End, TaskOutcome};
 use agentd_types::{
-    Block, Body, CommandId, Entry, Event as Numbered, Json, MessageId, Money, RequestId, SubmissionId, TaskId, Timestamp, ToolUseId,
-    Usage,
+    Block, Body, CommandId, Entry, Event as Numbered, Json, MessageId, Money, RequestId, SubmissionId, TaskId, Timestamp, ToolUseId, Usage,
 };
 use proptest::prelude::*;
 

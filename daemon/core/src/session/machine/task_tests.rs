@@ -7,9 +7,7 @@ use agentd_types::queue::{CommandMode, OnAsk, Priority};
 use agentd_types::session::NotesMode;
 use agentd_types::system::{SessionChanges, System, ToolStarted};
 use agentd_types::task::{TaskEnd as End, TaskOutcome};
-use agentd_types::{
-    Block, Body, CommandId, Entry, Json, MessageId, Origin, RequestId, SubmissionId, TaskId, Timestamp, ToolUseId, Usage,
-};
+use agentd_types::{Block, Body, CommandId, Entry, Json, MessageId, Origin, RequestId, SubmissionId, TaskId, Timestamp, ToolUseId, Usage};
 
 use super::schedules::finished;
 use super::world::{World, person};
@@ -60,18 +58,13 @@ fn calls(world: &mut World, from: SubmissionId, id: &str, name: &str) {
 
 fn result(world: &mut World, from: SubmissionId, id: &str) {
     let block = Block::ToolResult { tool_use_id: ToolUseId::new(id), content: Vec::new(), is_error: false };
-    let message =
-        UserMessage { message: MessageId::from_u128(6), kind: UserKind::ToolResults, content: vec![block], commands: Vec::new() };
+    let message = UserMessage { message: MessageId::from_u128(6), kind: UserKind::ToolResults, content: vec![block], commands: Vec::new() };
     hand(world, from, Body::User(message));
 }
 
 fn interrupt(world: &mut World, from: SubmissionId) {
     world.apply(Event::Interrupt { ticket: Ticket(50), submission: None, by: person() });
-    hand(
-        world,
-        from,
-        Body::System(System::Interrupted { reason: agentd_types::system::InterruptReason::UserCancel, by: Some(person()) }),
-    );
+    hand(world, from, Body::System(System::Interrupted { reason: agentd_types::system::InterruptReason::UserCancel, by: Some(person()) }));
     hand(world, from, Body::Result(finished(from, TerminalName::AbortedTools)));
     world.apply(Event::Ended { from, how: TaskEnd::Stopped });
     world.sync();

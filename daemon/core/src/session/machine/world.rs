@@ -6,8 +6,8 @@ use agentd_types::session::{Limits, NotesMode, SessionMeta};
 use agentd_types::system::System;
 use agentd_types::task::{Placement, TaskKind, TaskStart};
 use agentd_types::{
-    AbsPath, Block, Body, CommandId, Entry, Event as Numbered, MessageId, Origin, RequestId, Seq, SessionId, SubmissionId, TaskId, Timestamp,
-    ToolUseId,
+    AbsPath, Block, Body, CommandId, Entry, Event as Numbered, MessageId, Origin, RequestId, Seq, SessionId, SubmissionId, TaskId,
+    Timestamp, ToolUseId,
 };
 
 use super::super::effect::Effect;

@@ -14,9 +14,9 @@ use proptest::sample::select;
 use serde::{Deserialize, Serialize};
 
 use super::super::*;
-use crate::tools::host::NoTasks;
 use crate::files::ReadCache;
 use crate::permissions::asker::{Answer, Ask, Asked, Asker, Said};
+use crate::tools::host::NoTasks;
 use crate::tools::registry::ToolRegistry;
 use crate::tools::run::Interruption;
 use crate::tools::tool::{Boxed, CallContext, CallLog, Tool, ToolFailure, ToolOutput};
